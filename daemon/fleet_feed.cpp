@@ -45,6 +45,7 @@ base::Result<std::unique_ptr<FleetFeed>> FleetFeed::open(const ClickHouseConfig&
                                                          const metrics::HostNames& names, Log& log) {
     fleet::sink::SinkOptions options;
     options.access.url = config.url;
+    options.jsonl = config.jsonl;
     options.access.database = config.database;
     options.access.user = config.user;
     options.access.password = std::move(password);

@@ -175,7 +175,7 @@ struct Service::State final : Commands {
     std::unique_ptr<CaptureThread> capture_thread;
     std::unique_ptr<IntervalWriter> interval_writer;
     std::string clickhouse_password;     ///< of clickhouse.password_file
-    std::unique_ptr<FleetFeed> fleet;    ///< null without clickhouse.url
+    std::unique_ptr<FleetFeed> fleet;    ///< null without clickhouse.url and clickhouse.jsonl
     std::unique_ptr<FabricPoll> fabric;  ///< null without fabric.interval
     std::unique_ptr<ControlServer> control;
     std::string token;  ///< of http.token_file
@@ -341,7 +341,7 @@ base::Result<void> Service::State::read_token() {
 }
 
 base::Result<void> Service::State::open_fleet() {
-    if (config.clickhouse.url.empty()) return {};
+    if (!config.clickhouse.makes_rows()) return {};
     auto opened = FleetFeed::open(config.clickhouse, clickhouse_password, options.version, started_ns, names_, log);
     if (!opened) return base::Failure{opened.error()};
     fleet = std::move(opened).value();

@@ -189,15 +189,15 @@ _rdmascope_report() {
 }
 
 _rdmascope_fleet() {
-    if ((${#words[@]} == 3)) && [[ $current != -* ]]; then _rdmascope_words 'schema top flows hosts pairs why'; return; fi
+    if ((${#words[@]} == 3)) && [[ $current != -* ]]; then _rdmascope_words 'schema top flows hosts io paths pairs why'; return; fi
     case $previous in
         --password-file | --ca-file | --racks) _rdmascope_files; return ;;
         --from | --to) _rdmascope_words 'now -1h -10m -1d'; return ;;
         --resolution) _rdmascope_words 'interval minute hour'; return ;;
-        --by) _rdmascope_words 'host pair'; return ;;
-        --url | --database | --user | --filter | --columns | --sort | --top | --cluster | --ttl | --server) return ;;
+        --by) _rdmascope_words 'host pair initiator target protocol all'; return ;;
+        --url | --database | --user | --filter | --columns | --sort | --paths | --top | --cluster | --ttl | --server | --migrate) return ;;
     esac
-    _rdmascope_words '--url --database --user --password-file --ca-file --no-verify-tls --from --to --resolution --filter --racks --by --columns --sort --top --json -n --cluster --replicated --ttl --server --grants -h --help --version'
+    _rdmascope_words '--url --database --user --password-file --ca-file --no-verify-tls --from --to --resolution --filter --racks --by --columns --sort --paths --top --json -n --cluster --replicated --ttl --server --grants --migrate -h --help --version'
 }
 
 _rdmascope_policy() {

@@ -4,6 +4,7 @@
 #include <array>
 #include <fmt/format.h>
 #include <optional>
+#include <span>
 
 #include "base/ascii.h"
 #include "base/clock.h"
@@ -13,6 +14,8 @@
 #include "cli/fleet/fleet_pages.h"
 #include "cli/fleet/options.h"
 #include "fleet/questions/having_filter.h"
+#include "fleet/questions/io_question.h"
+#include "fleet/questions/path_question.h"
 #include "fleet/schema/sql.h"
 
 namespace cli::fleet {
@@ -23,12 +26,14 @@ namespace schema = ::fleet::schema;
 
 constexpr std::string_view beginning =
     "Usage: rdmascope fleet schema [--cluster NAME] [--replicated] [--ttl DAYS] [--server VERSION] [--grants]\n"
-    "       rdmascope fleet top|flows|hosts|pairs|why --url URL [--from TIME] [--to TIME] [OPTION]...\n\n"
+    "       rdmascope fleet top|flows|hosts|io|paths|pairs|why --url URL [--from TIME] [--to TIME] [OPTION]...\n\n"
     "Questions about all hosts whose daemons send rows to ClickHouse (clickhouse.url of rdmascope.toml(5)).\n"
     "  schema  print the statements that make the tables\n"
     "  top     the hosts, or pairs of hosts, with the most traffic\n"
     "  flows   flows with all their figures, each as the daemon of one host saw it\n"
     "  hosts   the hosts that have a daemon, and how the daemons are\n"
+    "  io      commands of upper layers: how many, how long, where their time went\n"
+    "  paths   which entropies carry what between two hosts, and which path loses\n"
     "  pairs   both ends of each flow side by side: what was sent, what arrived\n"
     "  why     what flows with a trouble share, and others do not\n";
 constexpr std::string_view end = "\nManual: rdmascope-fleet(1).\n";
@@ -47,6 +52,7 @@ Text schema_text(const FleetOptions& options) {
     how.cluster = options.cluster;
     how.replicated = options.replicated;
     how.ttl_days = options.ttl_days;
+    if (options.migrate_from) return schema::migration_text(how, *options.migrate_from);
     return options.grants ? how.dialect.grants(how.database) : schema::schema_text(how);
 }
 
@@ -93,27 +99,59 @@ struct Asked {
     const FleetOptions& options;
     questions::Engine& engine;
     questions::Scope scope;
-    const metrics::HostNames& names;
+    const analysis::Names& names;
 };
 
-base::Result<questions::FlowChoice> flow_choice_of(const FleetOptions& options) {
-    questions::FlowChoice choice;
-    choice.top = options.top;
-    auto having = questions::having_of(options.filter);
-    if (!having) return base::Failure{having.error()};
-    choice.having = *std::move(having);
-    if (options.sort.empty()) return choice;
+/// The order that --sort asks for, of one of these figures.
+struct Order {
+    const questions::Figure* figure = nullptr;
+    bool descending = true;
+};
+base::Result<Order> order_of(const FleetOptions& options, std::span<const questions::Figure> figures) {
+    Order order;
+    if (options.sort.empty()) return order;
     const bool reversed = options.sort.starts_with('-');
     const std::string name = options.sort.substr(reversed ? 1 : 0);
-    choice.order = questions::find_flow_figure(name);
-    if (choice.order == nullptr) {
+    order.figure = questions::find_figure(figures, name);
+    if (order.figure == nullptr) {
         std::string known;
-        for (const questions::FlowFigure& figure : questions::flow_figures())
+        for (const questions::Figure& figure : figures)
             known += fmt::format("{}{}", known.empty() ? "" : ", ", figure.path);
         return base::failure(fmt::format("--sort {}: the engine cannot sort by it; it has: {}", name, known));
     }
-    choice.descending = choice.order->is_text == reversed;
-    return choice;
+    order.descending = order.figure->is_text == reversed;
+    return order;
+}
+
+base::Result<questions::FlowChoice> flow_choice_of(const FleetOptions& options) {
+    auto having = questions::having_of(options.filter);
+    if (!having) return base::Failure{having.error()};
+    const auto order = order_of(options, questions::flow_figures());
+    if (!order) return base::Failure{order.error()};
+    return questions::FlowChoice{*std::move(having), order->figure, order->descending, options.top};
+}
+
+constexpr std::array io_groups{
+    std::pair<std::string_view, questions::IoGroupBy>{"", questions::IoGroupBy::connection},
+    std::pair<std::string_view, questions::IoGroupBy>{"pair", questions::IoGroupBy::pair},
+    std::pair<std::string_view, questions::IoGroupBy>{"initiator", questions::IoGroupBy::initiator},
+    std::pair<std::string_view, questions::IoGroupBy>{"target", questions::IoGroupBy::target},
+    std::pair<std::string_view, questions::IoGroupBy>{"protocol", questions::IoGroupBy::protocol},
+    std::pair<std::string_view, questions::IoGroupBy>{"all", questions::IoGroupBy::all},
+};
+constexpr std::array traffic_groups{
+    std::pair<std::string_view, exporters::GroupBy>{"", exporters::GroupBy::host},
+    std::pair<std::string_view, exporters::GroupBy>{"host", exporters::GroupBy::host},
+    std::pair<std::string_view, exporters::GroupBy>{"pair", exporters::GroupBy::pair},
+};
+template <class Choices>
+bool has_choice(const Choices& choices, std::string_view name) {
+    return std::ranges::any_of(choices, [name](const auto& one) { return one.first == name; });
+}
+/// The choice of this name. contradiction_of() has refused others.
+template <class Choices>
+auto chosen(const Choices& choices, std::string_view name) {
+    return std::ranges::find_if(choices, [name](const auto& one) { return one.first == name; })->second;
 }
 
 Text ask_flows(const Asked& asked) {
@@ -129,16 +167,44 @@ Text ask_flows(const Asked& asked) {
 }
 
 Text ask_top(const Asked& asked) {
-    const auto traffic = questions::ask_traffic(asked.engine, asked.scope, asked.options.by, asked.options.top);
+    const exporters::GroupBy by = chosen(traffic_groups, asked.options.by);
+    const auto traffic = questions::ask_traffic(asked.engine, asked.scope, by, asked.options.top);
     if (!traffic) return base::Failure{traffic.error()};
-    if (asked.options.json) return traffic_json(*traffic, asked.options.by, asked.scope);
-    return traffic_table(*traffic, asked.options.by);
+    if (asked.options.json) return traffic_json(*traffic, by, asked.scope);
+    return traffic_table(*traffic, by);
 }
 
 Text ask_hosts(const Asked& asked) {
     const auto hosts = questions::ask_hosts(asked.engine, asked.scope, asked.options.top);
     if (!hosts) return base::Failure{hosts.error()};
     return asked.options.json ? hosts_json(*hosts, asked.scope) : hosts_table(*hosts);
+}
+
+Text ask_io(const Asked& asked) {
+    questions::IoChoice choice;
+    choice.by = chosen(io_groups, asked.options.by);
+    choice.top = asked.options.top;
+    auto having = questions::having_of(asked.options.filter, questions::io_figures());
+    if (!having) return base::Failure{having.error()};
+    choice.having = *std::move(having);
+    const auto order = order_of(asked.options, questions::io_figures());
+    if (!order) return base::Failure{order.error()};
+    choice.order = order->figure;
+    choice.descending = order->descending;
+    const auto groups = questions::ask_io(asked.engine, asked.scope, choice);
+    if (!groups) return base::Failure{groups.error()};
+    const bool is_grouped = choice.by != questions::IoGroupBy::connection;
+    return asked.options.json ? io_json(*groups, is_grouped, asked.names, asked.scope)
+                              : io_table(*groups, is_grouped, asked.names);
+}
+
+Text ask_paths(const Asked& asked) {
+    const auto paths = questions::ask_paths(asked.engine, asked.scope, asked.options.top);
+    if (!paths) return base::Failure{paths.error()};
+    std::vector<std::uint64_t> counts{2, 4, 8, 16, 32};
+    if (asked.options.path_count) counts = {*asked.options.path_count};
+    return asked.options.json ? paths_json(*paths, counts, asked.names, asked.scope)
+                              : paths_table(*paths, counts, asked.names);
 }
 
 Text ask_pairs(const Asked& asked) {
@@ -160,7 +226,8 @@ struct Question {
     Text (*ask)(const Asked& asked);
 };
 constexpr std::array all_questions{Question{"top", ask_top}, Question{"flows", ask_flows}, Question{"hosts", ask_hosts},
-                                   Question{"pairs", ask_pairs}, Question{"why", ask_why}};
+                                   Question{"io", ask_io},   Question{"paths", ask_paths}, Question{"pairs", ask_pairs},
+                                   Question{"why", ask_why}};
 
 Text ask(const Question& question, const FleetOptions& options) {
     auto access = access_of(options);
@@ -176,11 +243,14 @@ Text ask(const Question& question, const FleetOptions& options) {
          names});
 }
 
-std::string contradiction_of(const FleetOptions& options, bool is_question) {
+std::string contradiction_of(std::string_view part, const FleetOptions& options, bool is_question) {
     if (!schema::is_name(options.database)) return "--database: a name of letters, digits and _ is expected";
     if (!options.cluster.empty() && !schema::is_name(options.cluster))
         return "--cluster: a name of letters, digits and _ is expected";
     if (!is_question) return {};
+    if (part == "io" && !has_choice(io_groups, options.by))
+        return "--by: pair, initiator, target, protocol or all is expected";
+    if (part == "top" && !has_choice(traffic_groups, options.by)) return "--by: host or pair is expected";
     if (options.url.empty()) return "--url URL is missing: the HTTP interface of a ClickHouse server";
     if (!::fleet::client::is_url(options.url)) return "--url: a URL such as https://clickhouse-1:8443 is expected";
     if (!options.from_ns || *options.from_ns < options.to_ns.value_or(base::wall_ns())) return {};
@@ -195,7 +265,7 @@ int refuse(std::string_view reason) {
 }  // namespace
 
 int run(const std::vector<std::string>& arguments, const Environment& environment) {
-    constexpr std::string_view parts = "schema, top, flows, hosts, pairs and why";
+    constexpr std::string_view parts = "schema, top, flows, hosts, io, paths, pairs and why";
     if (arguments.empty()) return refuse(fmt::format("a part is missing; the parts are {}", parts));
     const std::string& part = arguments.front();
     if (part == "--help" || part == "-h" || part == "help") return print(help());
@@ -210,7 +280,7 @@ int run(const std::vector<std::string>& arguments, const Environment& environmen
     if (!error && !operands.empty())
         error = options::UsageError{fmt::format("'{}' is not an option", operands.front())};
     if (!error && !options.help && !options.version)
-        error = options::usage_error_if(contradiction_of(options, is_question));
+        error = options::usage_error_if(contradiction_of(part, options, is_question));
     if (const auto status = answered(environment, "fleet", error, options, help)) return *status;
     const Text text = is_question ? ask(*question, options) : schema_text(options);
     if (text) return print(*text);

@@ -10,8 +10,11 @@
 #include "base/quantities.h"
 #include "base/text_format.h"
 #include "cli/console.h"
+#include "cli/io/kinds_report.h"
+#include "cli/paths/pairs_report.h"
 #include "exporters/flow_order.h"
 #include "exporters/json.h"
+#include "exporters/path_json.h"
 #include "exporters/text_table.h"
 
 namespace cli::fleet {
@@ -32,6 +35,19 @@ using Json = nlohmann::ordered_json;
 std::string printable(const std::string& text) {
     std::string out;
     base::append_printable(out, text);
+    return out;
+}
+
+/// The same of lines.
+std::string printable_lines(const std::string& text) {
+    std::string out;
+    std::string_view rest = text;
+    while (!rest.empty()) {
+        const std::size_t length = std::min(rest.find('\n'), rest.size());
+        base::append_printable(out, rest.substr(0, length));
+        out += '\n';
+        rest.remove_prefix(std::min(length + 1, rest.size()));
+    }
     return out;
 }
 
@@ -216,6 +232,55 @@ std::string hosts_json(const std::vector<HostState>& hosts, const Scope& scope) 
 
 namespace {
 
+io::ConnectionFigures connections_of(const ::fleet::questions::IoGroups& groups) {
+    io::ConnectionFigures connections;
+    for (const ::fleet::questions::IoGroup& group : groups.groups) connections.push_back(group.sum);
+    return connections;
+}
+
+std::vector<io::Group> groups_of(const ::fleet::questions::IoGroups& groups) {
+    std::vector<io::Group> out;
+    for (const ::fleet::questions::IoGroup& group : groups.groups)
+        out.push_back({group.name, group.connections, group.sum});
+    return out;
+}
+
+}  // namespace
+
+std::string io_table(const ::fleet::questions::IoGroups& groups, bool is_grouped, const analysis::Names& names) {
+    std::string out;
+    if (is_grouped)
+        io::append_table(out, groups_of(groups));
+    else
+        io::append_table(out, connections_of(groups), names);
+    return printable_lines(out);
+}
+
+std::string io_json(const ::fleet::questions::IoGroups& groups, bool is_grouped, const analysis::Names& names,
+                    const Scope& scope) {
+    Json document{{"scope", scope_json(scope)}};
+    document[is_grouped ? "all_groups" : "all_connections"] = groups.all;
+    document[is_grouped ? "groups" : "connections"] =
+        is_grouped ? io::groups_json(groups_of(groups)) : io::connections_json(connections_of(groups), names);
+    return dumped(document);
+}
+
+std::string paths_table(const ::fleet::questions::FleetPaths& paths, std::span<const std::uint64_t> counts,
+                        const metrics::HostNames& names) {
+    std::string out;
+    paths::append_table(out, paths.pairs, counts, names);
+    return out;
+}
+
+std::string paths_json(const ::fleet::questions::FleetPaths& paths, std::span<const std::uint64_t> counts,
+                       const metrics::HostNames& names, const Scope& scope) {
+    Json pairs = Json::array();
+    for (const metrics::PathPair& pair : paths.pairs) pairs.push_back(exporters::path_pair_json(pair, counts, &names));
+    return dumped({{"scope", scope_json(scope)}, {"all_pairs", paths.all}, {"pairs", std::move(pairs)}});
+}
+
+namespace {
+
 /// "192.0.2.1/0x11", "192.0.2.1.7174".
 std::string end_text(const std::string& address, std::uint64_t qpn, std::uint64_t port) {
     if (port != 0) return fmt::format("{}.{}", printable(address), port);
@@ -225,12 +290,16 @@ std::string end_text(const std::string& address, std::uint64_t qpn, std::uint64_
 
 /// What both ends together say of a flow's losses.
 std::string loss_text(const FlowPair& pair) {
-    if (pair.missing_at_destination != 0)
-        return fmt::format("{} lost between", base::format_counted(pair.missing_at_destination, "packet"));
-    if (pair.missing_at_source != 0)
-        return fmt::format("{} lost before the sender's tap", base::format_counted(pair.missing_at_source, "packet"));
+    const auto some = [&pair](std::uint64_t packets, std::string_view where) {
+        return fmt::format("{} ({}) {}", base::format_counted(packets, "packet"),
+                           base::format_percent(pair.share(packets)), where);
+    };
+    if (pair.lost_between() != 0) return some(pair.lost_between(), "lost between");
+    if (pair.missing_at_source != 0) return some(pair.missing_at_source, "lost before the sender's tap");
+    if (pair.repeated_after_arrival() != 0)
+        return some(pair.repeated_after_arrival(), "sent again after they had arrived");
     if (pair.timeouts != 0) return base::format_counted(pair.timeouts, "time-out");
-    return "-";
+    return pair.complete ? "-" : "one daemon counted only a part";
 }
 
 }  // namespace
@@ -247,7 +316,7 @@ std::string pairs_table(const FlowPairs& pairs) {
                        {"destination"},
                        {"sent", false},
                        {"arrived", false},
-                       {"less", false},
+                       {"lost between", false},
                        {"resent", false},
                        {"resent, arrived", false},
                        {"what both ends say"}},
@@ -267,7 +336,11 @@ std::string pairs_json(const FlowPairs& pairs, const Scope& scope) {
                           {"host", pair.destination_host}}},
                         {"sent_packets", pair.sent_packets},
                         {"arrived_packets", pair.arrived_packets},
+                        {"fewer_counted", pair.fewer_counted()},
                         {"lost_between", pair.lost_between()},
+                        {"lost_between_share", pair.share(pair.lost_between())},
+                        {"repeated_after_arrival", pair.repeated_after_arrival()},
+                        {"complete", pair.complete},
                         {"sent_bytes", pair.sent_bytes},
                         {"arrived_bytes", pair.arrived_bytes},
                         {"sent_retransmitted_packets", pair.sent_retransmitted},
@@ -283,24 +356,35 @@ std::string pairs_json(const FlowPairs& pairs, const Scope& scope) {
 
 namespace {
 
-/// "27 of 31 flows to 192.0.2.7".
-std::string group_text(const Group& group) {
-    return fmt::format("{} of the {} that share the {} {}", group.troubled, base::format_counted(group.flows, "flow"),
-                       group.shared, printable(group.value));
+/// "end at 192.0.2.7 (node-7)": what flows of the group do.
+std::string place_text(const Group& group) {
+    const std::string value = printable(group.value);
+    const std::string host = group.host.empty() ? "" : fmt::format(" ({})", printable(group.host));
+    if (group.shared == "destination") return fmt::format("end at {}{}", value, host);
+    if (group.shared == "source") return fmt::format("begin at {}{}", value, host);
+    if (group.shared == "pair") return fmt::format("are from {}", value);
+    if (group.shared == "path") return fmt::format("take the path {}", value);
+    if (group.shared == "destination rack") return fmt::format("end in the rack {}", value);
+    if (group.shared == "source rack") return fmt::format("begin in the rack {}", value);
+    if (group.shared == "pair of racks") return fmt::format("are from rack {}", value);
+    return fmt::format("have the {} {}", group.shared, value);
 }
 
 void append_finding(std::string& out, const Finding& finding) {
-    out += fmt::format("{} of {} have {} ({}).\n", finding.troubled, base::format_counted(finding.flows, "flow"),
-                       finding.trouble->text, finding.amount);
+    const std::string since = base::moment(finding.since_ns);
+    out += fmt::format("{} of {} have {} ({}) since {}.\n", finding.troubled,
+                       base::format_counted(finding.flows, "flow"), finding.trouble->text, finding.amount, since);
     if (!finding.has_culprit()) {
         out += "  They share nothing that the others do not.\n\n";
         return;
     }
     const Group& first = finding.groups.front();
-    out += fmt::format("  {} of these {} share the {} {}; of all its flows, that is {} of {}.\n", first.troubled,
-                       finding.troubled, first.shared, printable(first.value), first.troubled, first.flows);
+    out += fmt::format("  {} of {} with {} since {} {}; of all that do, that is {} of {}.\n", first.troubled,
+                       base::format_counted(finding.troubled, "flow"), finding.trouble->text, since, place_text(first),
+                       first.troubled, first.flows);
     for (std::size_t i = 1; i < finding.groups.size(); ++i)
-        out += fmt::format("  Fits less well: {}.\n", group_text(finding.groups[i]));
+        out += fmt::format("  Fits less well: {} of the {} that {}.\n", finding.groups[i].troubled,
+                           base::format_counted(finding.groups[i].flows, "flow"), place_text(finding.groups[i]));
     out += '\n';
 }
 
@@ -328,11 +412,13 @@ std::string why_json(const Findings& findings, const Scope& scope) {
                               {"value", group.value},
                               {"flows", group.flows},
                               {"troubled", group.troubled},
+                              {"host", group.host},
                               {"fit", fit(group, finding.troubled)}});
         list.push_back({{"trouble", finding.trouble->name},
                         {"flows", finding.flows},
                         {"troubled", finding.troubled},
                         {"amount", finding.amount},
+                        {"since_ns", finding.since_ns},
                         {"groups", std::move(groups)}});
     }
     return dumped({{"scope", scope_json(scope)}, {"all_flows", findings.flows}, {"findings", std::move(list)}});

@@ -16,11 +16,6 @@ constexpr std::array resolutions{
     std::pair<std::string_view, Resolution>{"minute", Resolution::minute},
     std::pair<std::string_view, Resolution>{"hour", Resolution::hour},
 };
-constexpr std::array group_choices{
-    std::pair<std::string_view, exporters::GroupBy>{"host", exporters::GroupBy::host},
-    std::pair<std::string_view, exporters::GroupBy>{"pair", exporters::GroupBy::pair},
-};
-
 std::string take_columns(FleetOptions& options, const std::string& value) {
     options::append_words(options.columns, value);
     return options.columns.empty() ? "a list such as packets,latency_ns.write" : "";
@@ -56,17 +51,23 @@ constexpr std::array rows{
         Section::selection,
         options::choice<resolutions, &FleetOptions::resolution>},
     Row{{0, "filter", "TEXT",
-         "flows: only these, as of rdmascope-flows(1): 'host == \"node-7\" and retransmitted_packets > 0'"},
+         "flows, io: only these, as of rdmascope-flows(1): 'host == \"node-7\" and retransmitted_packets > 0'"},
         Section::selection,
         options::store<&FleetOptions::filter>},
     Row{{0, "racks", "FILE", "why: the racks of addresses, a line `ADDRESS RACK` each; troubles may share a rack"},
         Section::selection,
         options::store_nonempty<"the name of a file", &FleetOptions::racks_path>},
-    Row{{0, "by", "WHAT", "top: a row for each host (the default), or for each pair of hosts"},
+    Row{{0, "by", "WHAT",
+         "top: a row for each host (the default), or for each pair of hosts; io: a heading for each pair, initiator, "
+         "target, protocol or all, instead of connections"},
         Section::printing,
-        options::choice<group_choices, &FleetOptions::by>},
+        options::store_nonempty<"what rows are about, such as pair", &FleetOptions::by>},
     Row{{0, "columns", "LIST", "flows: these columns, as of rdmascope-flows(1)"}, Section::printing, take_columns},
     options::sort<FleetOptions>,
+    Row{{0, "paths", "N",
+         "paths: the network has N equal paths: what random hashing over N gives (default: 2, 4, 8, 16, 32)"},
+        Section::printing,
+        options::number<1, 4096, &FleetOptions::path_count>},
     Row{{0, "top", "N", "the first N rows alone (default 20)"},
         Section::printing,
         options::number<1, 1'000'000, &FleetOptions::top>},
@@ -87,6 +88,10 @@ constexpr std::array rows{
     Row{{0, "grants", {}, "schema: print the accounts of daemons and readers instead"},
         Section::work,
         options::turn_on<&FleetOptions::grants>},
+    Row{{0, "migrate", "FROM",
+         "schema: print what brings tables of the schema FROM (a number) to the present one instead; rows stay"},
+        Section::work,
+        options::number<1, 1'000'000, &FleetOptions::migrate_from>},
     options::help<FleetOptions>,
     options::version<FleetOptions>,
 };

@@ -6,7 +6,6 @@
 
 #include "cli/options/command_options.h"
 #include "cli/options/shared.h"
-#include "exporters/traffic_groups.h"
 #include "fleet/schema/schema.h"
 
 namespace cli::fleet {
@@ -28,7 +27,8 @@ struct FleetOptions : options::HelpOptions {
     std::string filter = {};
     std::string sort = {};
     std::vector<std::string> columns = {};
-    exporters::GroupBy by = exporters::GroupBy::host;
+    std::string by = {};
+    std::optional<std::uint64_t> path_count = {};  ///< of the network between the hosts
     std::uint64_t top = 20;
     std::string racks_path = {};
     bool json = false;
@@ -40,6 +40,7 @@ struct FleetOptions : options::HelpOptions {
     std::optional<std::uint64_t> ttl_days = {};
     std::string server = {};  ///< a version; empty: a current one
     bool grants = false;
+    std::optional<std::uint64_t> migrate_from = {};  ///< a version of the schema
 };
 
 options::OptionTable<FleetOptions> option_table();

@@ -145,18 +145,22 @@ Json group_json(const Group& group) {
     return object;
 }
 
-Json connections_array(const ConnectionFigures& connections, const analysis::Names& names) {
+}  // namespace
+
+nlohmann::ordered_json connections_json(const ConnectionFigures& connections, const analysis::Names& names) {
     Json objects = Json::array();
     for (const CommandConnectionFigures& connection : connections)
         objects.push_back(exporters::command_connection_json(connection, &names));
     return objects;
 }
 
-Json groups_array(const std::vector<Group>& groups) {
+nlohmann::ordered_json groups_json(const std::vector<Group>& groups) {
     Json objects = Json::array();
     for (const Group& group : groups) objects.push_back(group_json(group));
     return objects;
 }
+
+namespace {
 
 constexpr std::string_view kind_header =
     "kind,commands,errors,bytes,inline_bytes,moved_in_bytes,moved_out_bytes,operations,orphans,replaced,unanswered,"
@@ -217,14 +221,12 @@ void append_table(std::string& out, const ConnectionFigures& connections, const 
 }
 
 void append_json(std::string& out, const ConnectionFigures& connections, const analysis::Names& names) {
-    Json object = Json::object();
-    object["connections"] = connections_array(connections, names);
-    out += object.dump(2);
+    out += Json{{"connections", connections_json(connections, names)}}.dump(2);
     out += '\n';
 }
 
 std::string connections_text(const ConnectionFigures& connections, const analysis::Names& names) {
-    return connections_array(connections, names).dump();
+    return connections_json(connections, names).dump();
 }
 
 std::string kinds_csv_header() {
@@ -265,11 +267,11 @@ void append_table(std::string& out, const std::vector<Group>& groups) {
 }
 
 void append_json(std::string& out, const std::vector<Group>& groups) {
-    out += Json{{"groups", groups_array(groups)}}.dump(2);
+    out += Json{{"groups", groups_json(groups)}}.dump(2);
     out += '\n';
 }
 
-std::string groups_text(const std::vector<Group>& groups) { return groups_array(groups).dump(); }
+std::string groups_text(const std::vector<Group>& groups) { return groups_json(groups).dump(); }
 
 std::string groups_csv_header() { return "group,protocol,connections," + std::string(kind_header); }
 

@@ -1,5 +1,6 @@
 #pragma once
 #include <initializer_list>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,6 +30,8 @@ void append_csv(std::string& out, const std::vector<Group>& groups);
 // Parts of these reports, for reports of other forms.
 /// An array of the objects of append_json(), on one line.
 std::string connections_text(const ConnectionFigures& connections, const analysis::Names& names);
+nlohmann::ordered_json connections_json(const ConnectionFigures& connections, const analysis::Names& names);
+nlohmann::ordered_json groups_json(const std::vector<Group>& groups);
 std::string kinds_csv_header();
 std::string groups_text(const std::vector<Group>& groups);
 std::string groups_csv_header();

@@ -138,7 +138,8 @@ struct PolicyConfig {
 
 /// Rows for ClickHouse: see fleet/sink/sink.h.
 struct ClickHouseConfig {
-    std::string url = {};  ///< empty: none are sent
+    std::string url = {};    ///< empty: none are sent
+    std::string jsonl = {};  ///< a file or a pipe that gets them instead; empty: none
     std::string database = "rdmascope";
     std::string user = {};
     std::string password_file = {};
@@ -149,6 +150,7 @@ struct ClickHouseConfig {
     std::string spool = {};                                         ///< a folder; required
     std::uint64_t max_spool_octets = std::uint64_t{1} << 30;        ///< the oldest interval is dropped first
 
+    bool makes_rows() const { return !url.empty() || !jsonl.empty(); }
     bool operator==(const ClickHouseConfig&) const = default;
 };
 

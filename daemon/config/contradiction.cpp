@@ -21,9 +21,12 @@ void judge_intervals(const Config& config, std::vector<Contradiction>& out) {
 }
 
 void judge_clickhouse(const Config& config, std::vector<Contradiction>& out) {
-    if (config.clickhouse.url.empty()) return;
+    if (!config.clickhouse.makes_rows()) return;
+    const std::string target = config.clickhouse.url.empty() ? "clickhouse.jsonl" : "clickhouse.url";
+    if (!config.clickhouse.url.empty() && !config.clickhouse.jsonl.empty())
+        out.push_back({{"clickhouse.url", "clickhouse.jsonl"}, "rows go to a server or to a file, not to both"});
     if (config.clickhouse.spool.empty())
-        out.push_back({{"clickhouse.spool", "clickhouse.url"}, "a folder is required where clickhouse.url is set"});
+        out.push_back({{"clickhouse.spool", target}, fmt::format("a folder is required where {} is set", target)});
     if (config.engine.interval_ns == 0 || config.clickhouse.interval_ns % config.engine.interval_ns == 0) return;
     Config shown = config;
     out.push_back(

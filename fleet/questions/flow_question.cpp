@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "fleet/questions/flow_sums.h"
+#include "fleet/questions/series.h"
 #include "fleet/rows/amounts.h"
 #include "fleet/rows/flow_rows.h"
 #include "fleet/schema/sql.h"
@@ -41,7 +42,7 @@ struct Chosen {
 /// The first flows in the order: only the columns that the choice needs are read.
 base::Result<Chosen> choose(Engine& engine, const Scope& scope, const FlowChoice& choice) {
     std::vector<std::string_view> counters{"packets", "wire_bytes"};
-    for (const FlowFigure& figure : flow_figures()) {
+    for (const Figure& figure : flow_figures()) {
         const std::string_view name = figure.column.substr(2);
         const bool is_needed = &figure == choice.order || choice.having.find(figure.column) != std::string::npos;
         if (figure.is_counter && is_needed && std::ranges::find(counters, name) == counters.end())
@@ -84,23 +85,14 @@ std::string details_query(const Scope& scope, const std::vector<Id>& ids) {
         else
             sql += fmt::format(", max({0}) AS x_{0}", name);
     }
-    // The amounts of the last state, less those of the state at the beginning, key by key.
-    const auto earlier = [&](std::string_view list_name) {
-        return fmt::format("if(countIf({0}) > 0, argMaxIf({1}, sequence, {0}), argMin({1}, sequence))", before,
-                           list_name);
-    };
-    sql += fmt::format(
-        ", arrayReduce('sumMap', [argMax(amount_keys, sequence), {}], "
-        "[arrayMap(a -> toInt64(a), argMax(amounts, sequence)), arrayMap(a -> -toInt64(a), {})]) AS x_amounts, "
-        "x_amounts.1 AS x_keys, x_amounts.2 AS x_values",
-        earlier("amount_keys"), earlier("amounts"));
+    sql += fmt::format(", {} AS x_amounts, x_amounts.1 AS x_keys, x_amounts.2 AS x_values", amounts_increase(scope));
     const std::string noted = fmt::format("end_ns > {} AND grade > 0", scope.from_ns);
     sql += fmt::format(
         ", maxIf(grade, {0}) AS x_grade, argMaxIf(verdict, grade, {0}) AS x_verdict, "
         "argMaxIf(cause, grade, {0}) AS x_cause",
         noted);
     sql += fmt::format(" FROM {} WHERE {} AND (host, boot, flow) IN ({}) GROUP BY host, boot, flow",
-                       schema::flows_table_name(scope.resolution), rows_of(scope), list);
+                       schema::table_name(rows::flows_table(), scope.resolution), rows_of(scope), list);
     std::string names = "host, boot, flow";
     for (const FlowColumn& column : rows::flow_columns())
         if (column.column.nature != Nature::place) names += fmt::format(", x_{}", column.column.name);
@@ -126,13 +118,8 @@ FleetFlow flow_of(const std::vector<std::string>& row) {
         if (column.set != nullptr) column.set(out.flow, cell_of(row[at], column.column.type));
         ++at;
     }
-    const std::vector<std::int64_t> keys = list_of(row[at]);
-    const std::vector<std::int64_t> values = list_of(row[at + 1]);
-    rows::Amounts amounts;
-    for (std::size_t i = 0; i < std::min(keys.size(), values.size()); ++i)
-        // A state of time may be given back to another one: see metrics::difference().
-        if (values[i] > 0) amounts[static_cast<std::uint32_t>(keys[i])] = static_cast<std::uint64_t>(values[i]);
-    rows::set_amounts(out.flow, amounts);
+    // A state of time may be given back to another one: see metrics::difference().
+    rows::set_amounts(out.flow, amounts_of(row[at], row[at + 1]));
     set_problem(out, number_of(row[at + 2]), row[at + 3], row[at + 4]);
     return out;
 }
@@ -146,9 +133,9 @@ std::size_t columns_of_details() {
 
 }  // namespace
 
-const std::vector<FlowFigure>& flow_figures() {
-    static const std::vector<FlowFigure> figures = [] {
-        std::vector<FlowFigure> made{
+const std::vector<Figure>& flow_figures() {
+    static const std::vector<Figure> figures = [] {
+        std::vector<Figure> made{
             {"source.address", "x_source_address", true, false},
             {"source.qpn", "x_source_qpn", false, false},
             {"source.port", "x_source_port", false, false},
@@ -168,9 +155,9 @@ const std::vector<FlowFigure>& flow_figures() {
     return figures;
 }
 
-const FlowFigure* find_flow_figure(std::string_view path) {
-    const auto found = std::ranges::find(flow_figures(), path, &FlowFigure::path);
-    return found == flow_figures().end() ? nullptr : &*found;
+const Figure* find_figure(std::span<const Figure> figures, std::string_view path) {
+    const auto found = std::ranges::find(figures, path, &Figure::path);
+    return found == figures.end() ? nullptr : &*found;
 }
 
 base::Result<FleetFlows> ask_flows(Engine& engine, const Scope& scope, const FlowChoice& choice) {

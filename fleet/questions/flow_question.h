@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -10,20 +11,22 @@
 
 namespace fleet::questions {
 
-/// What the engine can sort flows by and filter them with: columns of `flows` of that name, in both.
-struct FlowFigure {
-    std::string_view path;    ///< in exporters::flow_fields(): "source.address"
-    std::string_view column;  ///< in flow_sums(): "x_source_address"
+/// What the engine can sort by and filter with.
+struct Figure {
+    std::string_view path;    ///< in expressions, as of one host: "source.address"
+    std::string_view column;  ///< of the query: "x_source_address"
     bool is_text;
     bool is_counter;
 };
-const std::vector<FlowFigure>& flow_figures();
-/// Null if the engine does not have the column.
-const FlowFigure* find_flow_figure(std::string_view path);
+/// Null if there is no such figure.
+const Figure* find_figure(std::span<const Figure> figures, std::string_view path);
+
+/// Of flows: names of exporters::flow_fields(), and columns of flow_sums().
+const std::vector<Figure>& flow_figures();
 
 struct FlowChoice {
     std::string having = {};  ///< of flow_sums(); empty passes all
-    const FlowFigure* order = nullptr;
+    const Figure* order = nullptr;
     bool descending = true;
     std::uint64_t top = 100;
 };

@@ -24,12 +24,6 @@ constexpr std::string_view joint_key =
     "x_transport, x_service, x_source_address, x_destination_address, x_destination_qpn, x_source_port, "
     "x_destination_port";
 
-bool is_estimate(std::string_view name) {
-    return std::ranges::any_of(rows::flow_columns(), [name](const rows::FlowColumn& each) {
-        return each.column.name == name && each.column.nature == rows::Nature::estimate;
-    });
-}
-
 }  // namespace
 
 std::string rows_of(const Scope& scope) {
@@ -42,29 +36,38 @@ std::string rows_of(const Scope& scope) {
                        hour(begin_ns), hour(scope.to_ns), begin_ns, scope.to_ns);
 }
 
-std::string increase(const Scope& scope, std::string_view column) {
-    if (is_estimate(column))
+std::string increase(const Scope& scope, const rows::Column& column) {
+    if (column.nature == rows::Nature::estimate)
         return fmt::format(
             "greatest(toInt64(argMax({0}, sequence)) - toInt64(if(countIf(end_ns <= {1}) > 0, "
             "argMaxIf({0}, sequence, end_ns <= {1}), argMin({0}, sequence))), toInt64(0))",
-            column, scope.from_ns);
-    return fmt::format("(max({0}) - if(countIf(end_ns <= {1}) > 0, maxIf({0}, end_ns <= {1}), min({0})))", column,
+            column.name, scope.from_ns);
+    return fmt::format("(max({0}) - if(countIf(end_ns <= {1}) > 0, maxIf({0}, end_ns <= {1}), min({0})))", column.name,
                        scope.from_ns);
 }
 
-std::string flow_sums(const Scope& scope, std::span<const std::string_view> counters, std::string_view having) {
+std::string increase(const Scope& scope, std::string_view name) {
+    const auto found =
+        std::ranges::find(rows::flow_columns(), name, [](const rows::FlowColumn& each) { return each.column.name; });
+    if (found != rows::flow_columns().end()) return increase(scope, found->column);
+    return increase(scope, rows::Column{name, rows::Type::u64, rows::Nature::counter});
+}
+
+std::string flow_sums(const Scope& scope, std::span<const std::string_view> counters, std::string_view having,
+                      std::string_view more) {
     std::string sql = "SELECT host, boot, flow";
     for (const std::string_view name : texts_of_identity) sql += fmt::format(", any({0}) AS x_{0}", name);
     for (const std::string_view name : numbers_of_identity) sql += fmt::format(", max({0}) AS x_{0}", name);
     sql += ", argMax(own_end, sequence) AS x_own_end";
     for (const std::string_view name : counters) sql += fmt::format(", {} AS x_{}", increase(scope, name), name);
+    sql += more;
     // A flow that was only seen before the scope has no row in it.
     return fmt::format("{} FROM {} WHERE {} GROUP BY host, boot, flow HAVING max(end_ns) > {}{}{}", sql,
-                       schema::flows_table_name(scope.resolution), rows_of(scope), scope.from_ns,
+                       schema::table_name(rows::flows_table(), scope.resolution), rows_of(scope), scope.from_ns,
                        having.empty() ? "" : " AND ", having);
 }
 
-std::string joined_flows(const Scope& scope, std::span<const std::string_view> counters) {
+std::string joined_flows(const Scope& scope, std::span<const std::string_view> counters, const MoreColumns& more) {
     std::string sql = fmt::format(
         "SELECT {}, max(x_source_qpn) AS y_source_qpn, max(x_traffic_class) AS y_traffic_class, "
         "countIf(x_own_end IN ('source', 'both')) > 0 AS x_at_source, "
@@ -78,7 +81,8 @@ std::string joined_flows(const Scope& scope, std::span<const std::string_view> c
             ", sumIf(x_{0}, x_own_end IN ('destination', 'both')) AS x_arrived_{0}"
             ", if(x_at_source, x_sent_{0}, if(x_at_destination, x_arrived_{0}, max(x_{0}))) AS y_{0}",
             name);
-    return fmt::format("{} FROM ({}) GROUP BY {}", sql, flow_sums(scope, counters), joint_key);
+    return fmt::format("{}{} FROM ({}) GROUP BY {}", sql, more.of_flow, flow_sums(scope, counters, {}, more.of_daemon),
+                       joint_key);
 }
 
 }  // namespace fleet::questions

@@ -37,7 +37,7 @@ const char* operator_of(TokenKind kind, bool swapped) {
 
 class Translator {
 public:
-    explicit Translator(const Syntax& tree) : tree_(tree) {}
+    Translator(const Syntax& tree, std::span<const Figure> figures) : tree_(tree), figures_(figures) {}
 
     base::Result<std::string> translate(NodeId id) const {
         const Node& node = tree_.nodes[id];
@@ -76,7 +76,7 @@ private:
         const Node* value = &tree_.nodes[node.children[1]];
         const bool swapped = column->kind != NodeKind::word || find_figure(*column) == nullptr;
         if (swapped) std::swap(column, value);
-        const FlowFigure* const figure = column->kind == NodeKind::word ? find_figure(*column) : nullptr;
+        const Figure* const figure = column->kind == NodeKind::word ? find_figure(*column) : nullptr;
         if (figure == nullptr) return unknown(swapped ? *value : *column);
         if (node.comparison == TokenKind::contains && !swapped && figure->is_text)
             return fmt::format("(position({}, {}) > 0)", figure->column, schema::text(text_of(*value)));
@@ -88,11 +88,11 @@ private:
         return fmt::format("({} {} {})", figure->column, sign, *number);
     }
 
-    static const FlowFigure* find_figure(const Node& node) { return find_flow_figure(node.word); }
+    const Figure* find_figure(const Node& node) const { return questions::find_figure(figures_, node.word); }
 
     base::Failure<base::Error> unknown(const Node& node) const {
         std::vector<std::string_view> names;
-        for (const FlowFigure& figure : flow_figures()) names.push_back(figure.path);
+        for (const Figure& figure : figures_) names.push_back(figure.path);
         return refused(node, fmt::format("the engine cannot choose by '{}'{}; it has: {}", node.word,
                                          base::did_you_mean(node.word, names), fmt::join(names, ", ")));
     }
@@ -102,7 +102,7 @@ private:
     }
 
     /// Numbers have the units that `flows` accepts.
-    static std::optional<std::uint64_t> number_of(const FlowFigure& figure, const Node& node) {
+    static std::optional<std::uint64_t> number_of(const Figure& figure, const Node& node) {
         if (node.kind != NodeKind::word) return {};
         for (const exporters::FlowField& field : exporters::flow_fields()) {
             if (field.path != figure.path) continue;
@@ -115,16 +115,19 @@ private:
     }
 
     const Syntax& tree_;
+    std::span<const Figure> figures_;
 };
 
 }  // namespace
 
-base::Result<std::string> having_of(std::string_view expression) {
+base::Result<std::string> having_of(std::string_view expression) { return having_of(expression, flow_figures()); }
+
+base::Result<std::string> having_of(std::string_view expression, std::span<const Figure> figures) {
     if (base::trimmed(expression).empty()) return std::string();
     const auto tree = dissect::filter::parse(expression);
     if (!tree)
         return base::failure(fmt::format("--filter, column {}: {}", tree.error().column + 1, tree.error().message));
-    return Translator(*tree).translate(tree->root);
+    return Translator(*tree, figures).translate(tree->root);
 }
 
 }  // namespace fleet::questions

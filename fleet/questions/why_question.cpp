@@ -7,6 +7,7 @@
 #include "fleet/questions/flow_sums.h"
 #include "fleet/rows/flow_rows.h"
 #include "fleet/schema/sql.h"
+#include "metrics/figures/path_figures.h"
 
 namespace fleet::questions {
 namespace {
@@ -37,6 +38,8 @@ std::string shared_things(const Racks& racks) {
     std::string list =
         "('destination', x_destination_address), ('source', x_source_address), "
         "('pair', concat(x_source_address, ' > ', x_destination_address)), "
+        "('path', if(y_entropy = 0, '', concat(x_source_address, ' > ', x_destination_address, ' ', "
+        "toString(y_entropy)))), "
         "('traffic class', toString(y_traffic_class))";
     if (racks.empty()) return list;
     const std::string source = rack_of("x_source_address", racks);
@@ -57,15 +60,19 @@ std::string amounts() {
 
 std::string column_of_trouble(const Trouble& trouble) { return fmt::format("t_{}", trouble.name); }
 
+/// The entropy of each flow: between the same hosts, it chooses the path.
+MoreColumns with_paths() { return {", argMax(entropy, sequence) AS x_entropy", ", max(x_entropy) AS y_entropy"}; }
+
 /// Flows of each group, and how many of them have each trouble.
 std::string groups_query(const Scope& scope, const Racks& racks) {
     std::string sums;
     for (const Trouble& trouble : troubles())
         sums += fmt::format(", countIf({} > 0) AS {}", trouble.measure, column_of_trouble(trouble));
     return fmt::format(
-        "SELECT thing.1 AS shared, thing.2 AS value, count() AS flows{} FROM (SELECT *, arrayJoin([{}]) AS thing FROM "
-        "({})) WHERE thing.2 != '' GROUP BY shared, value",
-        sums, shared_things(racks), joined_flows(scope, trouble_counters));
+        "SELECT thing.1 AS shared, thing.2 AS value, count() AS flows, max(if(shared = 'destination', "
+        "x_destination_host, if(shared = 'source', x_source_host, ''))) AS host{} FROM (SELECT *, arrayJoin([{}]) AS "
+        "thing FROM ({})) WHERE thing.2 != '' GROUP BY shared, value",
+        sums, shared_things(racks), joined_flows(scope, trouble_counters, with_paths()));
 }
 
 /// By the name of the trouble.
@@ -87,6 +94,39 @@ base::Result<Findings> count_troubles(Engine& engine, const Scope& scope) {
     return out;
 }
 
+/// The engine has entropies as numbers, which people cannot read.
+std::string path_text(const std::string& shared, const std::string& value) {
+    const std::size_t at = value.rfind(' ');
+    if (shared != "path" || at == std::string::npos) return value;
+    return fmt::format("{}, entropy {}", value.substr(0, at),
+                       metrics::to_text(metrics::Entropy(number_of(value.substr(at + 1)))));
+}
+
+/// When each trouble began: a flow's last state without it, the earliest of all flows. Only rows of flows that have it
+/// are read.
+base::Result<void> add_beginnings(Engine& engine, const Scope& scope, std::vector<Finding>& findings) {
+    const std::string table = schema::table_name(rows::flows_table(), scope.resolution);
+    const std::string before = fmt::format("end_ns <= {}", scope.from_ns);
+    for (Finding& finding : findings) {
+        const std::string_view counter = finding.trouble->counter;
+        const std::string first =
+            fmt::format("if(countIf({0}) > 0, argMaxIf({1}, sequence, {0}), argMin({1}, sequence))", before, counter);
+        const std::string sql = fmt::format(
+            "SELECT min(x_since), min(x_before) FROM (SELECT host, boot, flow, {3} AS x_before, arrayReduce('max', "
+            "arrayMap(s -> s.1, arrayFilter(s -> s.2 <= x_before, groupArray((end_ns, {2}))))) AS x_since FROM {0} "
+            "WHERE "
+            "{1} AND (host, boot, flow) GLOBAL IN (SELECT host, boot, flow FROM {0} WHERE {1} GROUP BY host, boot, "
+            "flow "
+            "HAVING argMax({2}, sequence) > {3} AND max(end_ns) > {4}) GROUP BY host, boot, flow){5}",
+            table, rows_of(scope), counter, first, scope.from_ns, settings);
+        auto rows = engine.ask(sql, 2);
+        if (!rows) return base::Failure{rows.error()};
+        finding.since_ns = scope.from_ns;
+        if (!rows->empty()) finding.since_ns = std::max(finding.since_ns, signed_of(rows->front().front()));
+    }
+    return {};
+}
+
 /// The best groups of each finding: the engine orders them by fit.
 base::Result<void> add_groups(Engine& engine, const Scope& scope, const Racks& racks, std::vector<Finding>& findings) {
     std::string list;
@@ -94,16 +134,17 @@ base::Result<void> add_groups(Engine& engine, const Scope& scope, const Racks& r
         list += fmt::format("{}('{}', {}, toUInt64({}))", list.empty() ? "" : ", ", finding.trouble->name,
                             column_of_trouble(*finding.trouble), finding.troubled);
     const std::string sql = fmt::format(
-        "SELECT one.1 AS name, shared, value, flows, one.2 AS troubled FROM (SELECT shared, value, flows, "
+        "SELECT one.1 AS name, shared, value, flows, one.2 AS troubled, host FROM (SELECT shared, value, flows, host, "
         "arrayJoin([{}]) AS one FROM ({})) WHERE one.2 > 0 ORDER BY name, 2 * one.2 / (flows + one.3) DESC, flows, "
         "shared, value LIMIT {} BY name{}",
         list, groups_query(scope, racks), candidates, settings);
-    auto rows = engine.ask(sql, 5);
+    auto rows = engine.ask(sql, 6);
     if (!rows) return base::Failure{rows.error()};
     for (const std::vector<std::string>& row : *rows)
         for (Finding& finding : findings)
             if (finding.trouble->name == row[0])
-                finding.groups.push_back({row[1], row[2], number_of(row[3]), number_of(row[4])});
+                finding.groups.push_back(
+                    {row[1], path_text(row[1], row[2]), number_of(row[3]), number_of(row[4]), row[5]});
     for (Finding& finding : findings) choose_groups(finding.groups, finding.flows, finding.troubled);
     return {};
 }
@@ -112,13 +153,14 @@ base::Result<void> add_groups(Engine& engine, const Scope& scope, const Racks& r
 
 const std::vector<Trouble>& troubles() {
     static const std::vector<Trouble> all{
-        {"timeouts", "time-outs", "y_timeouts"},
-        {"retransmissions", "packets sent again", "y_retransmitted_packets"},
-        {"rnr", "receiver-not-ready answers", "y_rnr_naks"},
-        {"congestion", "congestion marks or notifications", "y_ecn_ce_packets + y_cnp_packets"},
-        {"loss", "packets lost before a tap", "x_sent_missing_packets + x_arrived_missing_packets"},
-        {"corruption", "packets with a wrong CRC", "y_icrc_bad + y_crc_bad"},
-        {"terminates", "Terminate messages", "y_terminates"},
+        {"timeouts", "time-outs", "y_timeouts", "timeouts"},
+        {"retransmissions", "packets sent again", "y_retransmitted_packets", "retransmitted_packets"},
+        {"rnr", "receiver-not-ready answers", "y_rnr_naks", "rnr_naks"},
+        {"congestion", "congestion marks or notifications", "y_ecn_ce_packets + y_cnp_packets",
+         "ecn_ce_packets + cnp_packets"},
+        {"loss", "packets lost before a tap", "x_sent_missing_packets + x_arrived_missing_packets", "missing_packets"},
+        {"corruption", "packets with a wrong CRC", "y_icrc_bad + y_crc_bad", "icrc_bad + crc_bad"},
+        {"terminates", "Terminate messages", "y_terminates", "terminates"},
     };
     return all;
 }
@@ -157,6 +199,7 @@ void choose_groups(std::vector<Group>& groups, std::uint64_t flows, std::uint64_
 base::Result<Findings> ask_why(Engine& engine, const Scope& scope, const Racks& racks) {
     auto findings = count_troubles(engine, scope);
     if (!findings || findings->list.empty()) return findings;
+    if (const auto added = add_beginnings(engine, scope, findings->list); !added) return base::Failure{added.error()};
     if (const auto added = add_groups(engine, scope, racks, findings->list); !added)
         return base::Failure{added.error()};
     return findings;

@@ -15,15 +15,17 @@ struct Trouble {
     std::string_view name;     ///< "timeouts"
     std::string_view text;     ///< "time-outs"
     std::string_view measure;  ///< over joined_flows(): an amount above zero
+    std::string_view counter;  ///< the same over rows of `flows`
 };
 const std::vector<Trouble>& troubles();
 
 /// Flows that have something in common.
 struct Group {
-    std::string shared;  ///< what: "destination", "source", "pair", "traffic class", "destination rack", ...
+    std::string shared;  ///< what: "destination", "source", "pair", "path", "traffic class", "destination rack", ...
     std::string value;   ///< "192.0.2.7"
     std::uint64_t flows = 0;
     std::uint64_t troubled = 0;
+    std::string host = {};  ///< the daemon's name of the address that is shared; empty if there is none
 };
 
 /// One trouble, and what the flows that have it share.
@@ -32,6 +34,7 @@ struct Finding {
     std::uint64_t flows = 0;     ///< all of the scope
     std::uint64_t troubled = 0;  ///< those with the trouble
     std::uint64_t amount = 0;    ///< of it
+    std::int64_t since_ns = 0;   ///< the beginning of the first interval that shows it, or of the scope
     /// The best explanations, the first one the narrowest group that holds most of them. Empty: nothing is shared.
     std::vector<Group> groups = {};
 

@@ -61,13 +61,10 @@ public:
     }
     static bool has_tcp(const FlowSnapshot& flow) { return flow.tcp.has_value(); }
     void counter(AmountKind kind, std::uint32_t index, const std::uint64_t& value) {
-        if (value != 0) out_[amount_key(kind, index)] = value;
+        add_amount(out_, kind, index, value);
     }
     void distribution(AmountKind kind, std::uint32_t offset, const Histogram& histogram) {
-        if (histogram.empty()) return;
-        for (const Histogram::Bucket& bucket : histogram.buckets())
-            out_[amount_key(kind, bucket.index, offset)] = bucket.count;
-        if (histogram.sum() != 0) out_[amount_key(kind, sum_index, offset)] = histogram.sum();
+        add_distribution(out_, kind, histogram, offset);
     }
     void icmp(const FlowSnapshot& flow) {
         if (!flow.icmp) return;
@@ -102,16 +99,8 @@ public:
         if (found != amounts_.end()) value = found->second;
     }
     void distribution(AmountKind kind, std::uint32_t offset, Histogram& histogram) const {
-        std::vector<Histogram::Bucket> buckets;
-        auto at = amounts_.lower_bound(amount_key(kind, 0, offset));
-        for (; at != amounts_.end() && at->first < amount_key(kind, HistogramBuckets::count, offset); ++at)
-            if (at->second != 0) buckets.push_back({static_cast<std::uint16_t>(at->first & 0xffff), at->second});
-        if (buckets.empty()) return;
-        const auto sum = amounts_.find(amount_key(kind, sum_index, offset));
-        const std::uint64_t min = HistogramBuckets::lower_bound(buckets.front().index);
-        const std::uint64_t max = HistogramBuckets::lower_bound(buckets.back().index + 1u) - 1;
-        auto made = Histogram::restore(std::move(buckets), sum == amounts_.end() ? 0 : sum->second, min, max);
-        if (made) histogram = *std::move(made);
+        Histogram made = distribution_of(amounts_, kind, offset);
+        if (!made.empty()) histogram = std::move(made);
     }
     void icmp(FlowSnapshot& flow) const {
         if (!has_kind(AmountKind::icmp, 0)) return;
@@ -139,6 +128,46 @@ private:
 };
 
 }  // namespace
+
+void add_amount(Amounts& out, AmountKind kind, std::uint32_t index, std::uint64_t value) {
+    if (value != 0) out[amount_key(kind, index)] = value;
+}
+
+void add_distribution(Amounts& out, AmountKind kind, const Histogram& histogram, std::uint32_t offset) {
+    if (histogram.empty()) return;
+    for (const Histogram::Bucket& bucket : histogram.buckets())
+        out[amount_key(kind, bucket.index, offset)] = bucket.count;
+    if (histogram.sum() != 0) out[amount_key(kind, sum_index, offset)] = histogram.sum();
+}
+
+std::uint64_t amount_of(const Amounts& amounts, AmountKind kind, std::uint32_t index) {
+    const auto found = amounts.find(amount_key(kind, index));
+    return found == amounts.end() ? 0 : found->second;
+}
+
+Histogram distribution_of(const Amounts& amounts, AmountKind kind, std::uint32_t offset) {
+    std::vector<Histogram::Bucket> buckets;
+    auto at = amounts.lower_bound(amount_key(kind, 0, offset));
+    for (; at != amounts.end() && at->first < amount_key(kind, HistogramBuckets::count, offset); ++at)
+        if (at->second != 0) buckets.push_back({static_cast<std::uint16_t>(at->first & 0xffff), at->second});
+    if (buckets.empty()) return {};
+    const auto sum = amounts.find(amount_key(kind, sum_index, offset));
+    const std::uint64_t min = HistogramBuckets::lower_bound(buckets.front().index);
+    const std::uint64_t max = HistogramBuckets::lower_bound(buckets.back().index + 1u) - 1;
+    auto made = Histogram::restore(std::move(buckets), sum == amounts.end() ? 0 : sum->second, min, max);
+    return made ? *std::move(made) : Histogram();
+}
+
+void append_amounts(Row& row, const Amounts& amounts) {
+    Numbers keys;
+    Numbers values;
+    for (const auto& [key, value] : amounts) {
+        keys.push_back(key);
+        values.push_back(value);
+    }
+    row.emplace_back(std::move(keys));
+    row.emplace_back(std::move(values));
+}
 
 void append_amounts(const FlowSnapshot& flow, Numbers& keys, Numbers& values) {
     Amounts amounts;

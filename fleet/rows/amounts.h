@@ -29,6 +29,20 @@ enum class AmountKind : std::uint16_t {
     cnp_interval = 35,
     recovery_time = 36,  ///< and the 2 that follow: place in metrics::fields::recovery_histograms
     round_trip = 39,
+    // Of `commands`.
+    command_state_ns = 64,    ///< index: place in metrics::command_state_names
+    connection_counter = 65,  ///< index: place in connection_counters of command_rows.cpp
+    command_counter = 66,     ///< index: place in kind_counters of command_rows.cpp
+    command_error = 67,       ///< index: place in metrics::command_error_names
+    command_latency = 72,
+    command_size = 73,
+    command_part = 74,   ///< and the 4 that follow: place in metrics::command_part_names
+    command_think = 80,  ///< and the 3 that follow: place in metrics::command_depth_names
+    // Of `paths`.
+    path_sign = 96,      ///< index: marks more, marks less, delays more, delays less
+    path_outcome = 97,   ///< index: in_order, selective, placing
+    path_longer = 98,    ///< by how much the median round trip of an entropy was longer
+    path_evenness = 99,  ///< the greatest entropy by the mean, in thousandths
 };
 
 constexpr std::uint32_t amount_key(AmountKind kind, std::uint32_t index, std::uint32_t offset = 0) {
@@ -38,6 +52,17 @@ constexpr std::uint32_t amount_key(AmountKind kind, std::uint32_t index, std::ui
 inline constexpr std::uint32_t sum_index = 0xffff;
 
 using Amounts = std::map<std::uint32_t, std::uint64_t>;
+
+// Parts of rows that have amounts.
+/// Adds the amount, unless it is 0.
+void add_amount(Amounts& out, AmountKind kind, std::uint32_t index, std::uint64_t value);
+/// Adds the buckets of a distribution, and its sum.
+void add_distribution(Amounts& out, AmountKind kind, const metrics::Histogram& histogram, std::uint32_t offset = 0);
+/// 0 if there is no such amount.
+std::uint64_t amount_of(const Amounts& amounts, AmountKind kind, std::uint32_t index);
+metrics::Histogram distribution_of(const Amounts& amounts, AmountKind kind, std::uint32_t offset = 0);
+/// Appends the cells of `amount_keys` and `amounts`.
+void append_amounts(Row& row, const Amounts& amounts);
 
 /// Keys ascending, and the amounts to them; amounts of 0 are left out.
 void append_amounts(const metrics::FlowSnapshot& flow, Numbers& keys, Numbers& values);

@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "fleet/rows/amounts.h"
+#include "metrics/figures/path_sums.h"
 #include "metrics/figures/snapshot_fields.h"
 
 namespace fleet::rows {
@@ -215,6 +216,24 @@ constexpr std::array columns{
                get_counter<&F::messages_max>,
                set_counter<&F::messages_max>},
     FlowColumn{{"outstanding_bytes_max", T::u64, N::identity}, get_counter<&F::bytes_max>, set_counter<&F::bytes_max>},
+    FlowColumn{{"round_trip_min_ns", T::u64, N::state, 2},
+               get_optional<&F::round_trip_min_ns>,
+               [](F& flow, const Cell& cell) {
+                   if (as_number(cell) != 0) flow.round_trip_min_ns = as_number(cell);
+               }},
+    FlowColumn{{"entropy", T::u64, N::state, 2},
+               [](const F& flow) -> Cell { return flow.entropy.number(); },
+               [](F& flow, const Cell& cell) { flow.entropy = metrics::Entropy(as_number(cell)); }},
+    FlowColumn{{"entropies", T::u16, N::state, 2},
+               [](const F& flow) -> Cell {
+                   constexpr std::uint64_t most = 0xffff;
+                   const std::uint64_t known = flow.entropy.known() ? 1 : 0;
+                   return flow.path ? std::clamp(flow.path->entropies, known, most) : known;
+               },
+               nullptr},
+    FlowColumn{{"dscp", T::u8, N::state, 2},
+               [](const F& flow) -> Cell { return std::uint64_t{metrics::dscp_of(flow)}; },
+               nullptr},
 };
 
 Table make_flows_table() {

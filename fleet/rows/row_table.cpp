@@ -1,5 +1,6 @@
 #include "fleet/rows/row_table.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -82,6 +83,33 @@ void append_place(Row& row, const Place& place) {
     row.emplace_back(place.boot);
     row.emplace_back(std::uint64_t{place.sequence});
     row.emplace_back(place.end_ns);
+}
+
+void set_place(Row& row, const Place& place) {
+    Row cells;
+    append_place(cells, place);
+    std::ranges::move(cells, row.begin());
+}
+
+Row before_its_first(const Table& table, Row row) {
+    for (std::size_t i = 0; i < table.columns.size(); ++i) {
+        switch (table.columns[i].nature) {
+            case Nature::counter:
+            case Nature::estimate: row[i] = std::uint64_t{0}; break;
+            case Nature::amounts: row[i] = Numbers(); break;
+            default: break;
+        }
+    }
+    return row;
+}
+
+void clear_notes(const Table& table, Row& row) {
+    for (std::size_t i = 0; i < table.columns.size(); ++i)
+        if (table.columns[i].nature == Nature::note) std::visit([](auto& value) { value = {}; }, row[i]);
+}
+
+void set_begins(const Table& table, Row& row, std::uint8_t begins) {
+    if (table.rolls_up) row.back() = std::uint64_t{begins};
 }
 
 void append_row_binary(std::string& out, const Table& table, const Row& row) {

@@ -33,6 +33,7 @@ struct Column {
     std::string_view name;
     Type type;
     Nature nature;
+    std::uint32_t since = 1;  ///< the version of the schema that added it
 };
 
 using Numbers = std::vector<std::uint64_t>;
@@ -45,8 +46,10 @@ using Row = std::vector<Cell>;
 struct Table {
     std::string_view name;
     std::vector<Column> columns;
-    std::string_view key;  ///< the columns, with commas between, that tell rows apart; they also sort the rows
-    bool rolls_up = false;
+    std::string_view key;     ///< the columns, with commas between, that tell rows apart; they also sort the rows. The
+                              ///< last one is `sequence`, or the rows are of one interval
+    bool rolls_up = false;    ///< its last column is `begins`
+    std::uint32_t since = 1;  ///< the version of the schema that added it
 };
 
 /// Which daemon a row comes from, and the interval whose end it shows.
@@ -60,6 +63,15 @@ struct Place {
 /// Columns that every table begins with; their cells.
 std::vector<Column> place_columns();
 void append_place(Row& row, const Place& place);
+/// Changes these cells of a row.
+void set_place(Row& row, const Place& place);
+
+/// The row of the same thing when nothing of it had been seen: counters and amounts are zero.
+Row before_its_first(const Table& table, Row row);
+/// Empties the cells that are about the interval of the row alone.
+void clear_notes(const Table& table, Row& row);
+/// Sets the column `begins` of a table that rolls up.
+void set_begins(const Table& table, Row& row, std::uint8_t begins);
 
 /// The row in ClickHouse's format RowBinary: numbers little-endian, texts and lists with their length.
 void append_row_binary(std::string& out, const Table& table, const Row& row);

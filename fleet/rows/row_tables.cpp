@@ -3,7 +3,10 @@
 #include <array>
 #include <utility>
 
+#include "fleet/rows/command_rows.h"
+#include "fleet/rows/event_rows.h"
 #include "fleet/rows/flow_rows.h"
+#include "fleet/rows/path_rows.h"
 
 namespace fleet::rows {
 namespace {
@@ -144,8 +147,8 @@ Row health_row(const Place& place, const metrics::Snapshot& snapshot, const Heal
 }
 
 std::span<const Table* const> all_tables() {
-    static const std::array tables{&flows_table(), &answers_table(), &hosts_table(), &counters_table(),
-                                   &health_table()};
+    static const std::array tables{&flows_table(),   &commands_table(), &events_table(),   &paths_table(),
+                                   &answers_table(), &hosts_table(),    &counters_table(), &health_table()};
     return tables;
 }
 

@@ -21,7 +21,7 @@ struct Health {
     std::uint64_t intervals_dropped = 0;
 };
 
-/// Every table: flows, answers, hosts, counters, health.
+/// Every table: flows, commands, events, paths, answers, hosts, counters, health.
 std::span<const Table* const> all_tables();
 
 const Table& answers_table();

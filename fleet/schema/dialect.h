@@ -16,6 +16,8 @@ struct Dialect {
 
     /// The type and, where the server has them, the codec of a column.
     std::string type_of(const rows::Column& column) const;
+    /// Begins the part of ALTER TABLE that adds a column. Only current servers let it be repeated.
+    std::string_view add_column() const { return current ? "ADD COLUMN IF NOT EXISTS" : "ADD COLUMN"; }
     /// The clause that removes rows after n days; empty where the server has none.
     std::string ttl_clause(std::uint64_t days) const;
     /// What to do instead of that clause; empty where there is one.

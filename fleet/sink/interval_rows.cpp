@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <fmt/core.h>
+#include <optional>
 #include <utility>
 
 #include "base/hash.h"
+#include "fleet/rows/command_rows.h"
+#include "fleet/rows/event_rows.h"
 #include "fleet/rows/flow_rows.h"
 
 namespace fleet::sink {
@@ -66,11 +69,15 @@ Batch IntervalRows::make(const Interval& interval, const metrics::HostNames& nam
     place_ = {host_, boot_, sequence_ + 1, interval.end_ns};
     made_ = interval;
     made_logs_ = logs_;
+    made_paths_ = paths_;
     Batch batch;
     const metrics::Snapshot difference = metrics::difference(*before_.snapshot, *interval.snapshot);
     std::vector<metrics::Answer> answers;
     if (!difference.flows.empty()) answers = metrics::answer(difference, names);
     add_flows(batch, interval, metrics::flow_problems(difference, answers));
+    add_commands(batch, interval);
+    add_events(batch, interval);
+    add_paths(batch, interval, difference);
     add_answers(batch, answers);
     add_hosts(batch, interval);
     add_counters(batch, interval);
@@ -83,6 +90,7 @@ Batch IntervalRows::make(const Interval& interval, const metrics::HostNames& nam
 void IntervalRows::accept() {
     before_ = std::move(made_);
     logs_ = std::move(made_logs_);
+    paths_ = std::move(made_paths_);
     ++sequence_;
 }
 
@@ -112,6 +120,56 @@ void IntervalRows::add_flows(Batch& batch, const Interval& interval, const metri
     }
     made_logs_.flows.forget_absent(place_.sequence);
     add_section(batch, section);
+}
+
+void IntervalRows::add_states(Batch& batch, const rows::Table& table, ChangeLog& log, const States& states) {
+    SectionWriter section(table);
+    std::optional<std::unordered_map<std::string, Row>> former;
+    const auto row_before = [&](const rows::StateRow& state) {
+        if (!former) {
+            former.emplace();
+            for (rows::StateRow& one : states.before()) former->emplace(std::move(one.key), std::move(one.row));
+        }
+        const auto found = former->find(state.key);
+        Row row = found == former->end() ? rows::before_its_first(table, state.row) : found->second;
+        rows::clear_notes(table, row);
+        return row;
+    };
+    for (const rows::StateRow& state : states.now) {
+        const ChangeLog::Change change = log.look(state.key, content_of(table, state.row), place_);
+        if (change == ChangeLog::Change::none) continue;
+        std::int64_t last_end_ns = log.last_end_ns(state.key);
+        if (change == ChangeLog::Change::resumed) {
+            Row row = row_before(state);
+            rows::set_place(row, place_before());
+            rows::set_begins(table, row, rows::begins_of(std::exchange(last_end_ns, before_.end_ns), before_.end_ns));
+            section.add(row);
+        }
+        Row row = state.row;
+        rows::set_place(row, place_);
+        rows::set_begins(table, row, rows::begins_of(last_end_ns, place_.end_ns));
+        section.add(row);
+    }
+    log.forget_absent(place_.sequence);
+    add_section(batch, section);
+}
+
+void IntervalRows::add_commands(Batch& batch, const Interval& interval) {
+    add_states(batch, rows::commands_table(), made_logs_.commands,
+               {rows::command_rows(*interval.snapshot, interval.own_addresses),
+                [this] { return rows::command_rows(*before_.snapshot, before_.own_addresses); }});
+}
+
+void IntervalRows::add_events(Batch& batch, const Interval& interval) {
+    add_states(batch, rows::events_table(), made_logs_.events,
+               {rows::event_rows(*interval.snapshot, interval.own_addresses),
+                [this] { return rows::event_rows(*before_.snapshot, before_.own_addresses); }});
+}
+
+void IntervalRows::add_paths(Batch& batch, const Interval& interval, const metrics::Snapshot& difference) {
+    made_paths_.add(difference, interval.own_addresses, place_.sequence);
+    add_states(batch, rows::paths_table(), made_logs_.paths,
+               {made_paths_.rows(place_.sequence), [this] { return paths_.rows(0); }});
 }
 
 void IntervalRows::add_hosts(Batch& batch, const Interval& interval) {

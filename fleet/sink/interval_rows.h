@@ -1,12 +1,15 @@
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
+#include "fleet/rows/path_rows.h"
 #include "fleet/rows/row_tables.h"
+#include "fleet/rows/state_rows.h"
 #include "fleet/sink/spool_batch.h"
 #include "metrics/answers/flow_problems.h"
 #include "metrics/figures/device_figures.h"
@@ -65,11 +68,23 @@ private:
         ChangeLog flows = {};
         ChangeLog hosts = {};
         ChangeLog counters = {};
+        ChangeLog commands = {};
+        ChangeLog events = {};
+        ChangeLog paths = {};
+    };
+    /// The same table at the end of this interval and of the one before.
+    struct States {
+        rows::StateRows now;
+        std::function<rows::StateRows()> before;  ///< called if a row needs it
     };
     rows::Place place_before() const { return {host_, boot_, sequence_, before_.end_ns}; }
     void add_flows(Batch& batch, const Interval& interval, const metrics::FlowProblems& problems);
     void add_hosts(Batch& batch, const Interval& interval);
     void add_counters(Batch& batch, const Interval& interval);
+    void add_states(Batch& batch, const rows::Table& table, ChangeLog& log, const States& states);
+    void add_commands(Batch& batch, const Interval& interval);
+    void add_events(Batch& batch, const Interval& interval);
+    void add_paths(Batch& batch, const Interval& interval, const metrics::Snapshot& difference);
     void add_answers(Batch& batch, const std::vector<metrics::Answer>& answers);
 
     std::string host_;
@@ -77,8 +92,10 @@ private:
     std::uint32_t sequence_ = 0;  ///< of the last interval that was accepted
     Interval before_ = {};        ///< the last interval that was accepted
     Logs logs_ = {};
+    rows::PathSums paths_ = {};
     Interval made_ = {};
     Logs made_logs_ = {};
+    rows::PathSums made_paths_ = {};
     rows::Place place_ = {};  ///< of the interval that is being made
 };
 

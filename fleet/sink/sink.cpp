@@ -33,8 +33,10 @@ Sink::Sink(SinkOptions options, const metrics::HostNames& names, Log log, std::u
       log_(std::move(log)),
       spool_(std::move(spool)),
       rows_(options_.host, options_.boot, options_.start_ns),
-      client_(options_.access) {
+      client_(options_.access),
+      lines_(options_.jsonl) {
     client_.abort_when([this] { return ends(); });
+    lines_.abort_when([this] { return ends(); });
 }
 
 Sink::~Sink() {
@@ -173,6 +175,7 @@ bool Sink::send(const std::vector<std::string>& names) {
 }
 
 bool Sink::insert(const Batch& batch) {
+    if (!options_.jsonl.empty()) return write_lines(batch);
     for (const Section& section : batch.sections) {
         const auto sent = client_.insert(section.statement(), section.gzipped);
         report(sending_fails_, sent, "the engine takes rows again");
@@ -181,6 +184,16 @@ bool Sink::insert(const Batch& batch) {
         if (!sent) return false;
         counters_.rows_sent += section.rows;
     }
+    return true;
+}
+
+bool Sink::write_lines(const Batch& batch) {
+    const auto written = lines_.write(batch);
+    report(sending_fails_, written, "rows are written again");
+    const std::lock_guard lock(mutex_);
+    if (!written) ++counters_.failures;
+    if (!written) return false;
+    for (const Section& section : batch.sections) counters_.rows_sent += section.rows;
     return true;
 }
 

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "fleet/client/http_client.h"
 #include "fleet/sink/interval_rows.h"
+#include "fleet/sink/json_lines.h"
 #include "fleet/sink/spool.h"
 #include "metrics/answers/answer.h"
 
@@ -18,6 +19,7 @@ namespace fleet::sink {
 
 struct SinkOptions {
     client::Access access = {};
+    std::string jsonl = {};  ///< a file or a named pipe, instead of a server
     std::string spool = {};  ///< a folder
     std::uint64_t max_spool_octets = 0;
     std::string host = {};  ///< how the engine's tables call this machine
@@ -34,9 +36,9 @@ struct SinkCounters {
     std::uint64_t failures = 0;  ///< requests
 };
 
-/// Sends a daemon's rows to ClickHouse. Rows of an interval are first kept in the spool; a thread of its own sends
-/// them, oldest first, until the engine has them. Rows that arrive twice change nothing (fleet/rows/row_table.h): after
-/// a request without an answer, the sink sends again.
+/// Sends a daemon's rows to ClickHouse, or writes them to a file or a pipe. Rows of an interval are first kept in the
+/// spool; a thread of its own sends them, oldest first, until the engine has them. Rows that arrive twice change
+/// nothing (fleet/rows/row_table.h): after a request without an answer, the sink sends again.
 ///
 /// The caller is never held up: if the thread that makes rows is late, intervals become longer.
 class Sink {
@@ -67,6 +69,7 @@ private:
     void send_files();
     bool send(const std::vector<std::string>& names);
     bool insert(const Batch& batch);
+    bool write_lines(const Batch& batch);
     void report(bool& failing, const base::Result<void>& outcome, const std::string& again);
     bool ends() const;
 
@@ -78,6 +81,7 @@ private:
     bool spool_failing_ = false;
     std::string spool_error_ = {};
     client::HttpClient client_;  ///< of the thread that sends
+    JsonLines lines_;            ///< of the same thread
     bool sending_fails_ = false;
     bool reading_fails_ = false;
     std::int64_t due_ns_ = 0;  ///< of the caller's thread

@@ -49,6 +49,9 @@ std::string gzip(std::string_view plain) {
     return packed;
 }
 
+/// Of the rows of a section: a bound for memory.
+constexpr std::size_t most_plain_octets = std::size_t{4} << 30;
+
 /// Takes the text up to `end` from the beginning; no value if there is none.
 std::optional<std::string_view> take(std::string_view& text, char end) {
     const std::size_t at = text.find(end);
@@ -85,6 +88,34 @@ std::optional<Section> take_section(std::string_view& octets) {
 }  // namespace
 
 std::string Section::statement() const { return fmt::format("INSERT INTO {} ({}) FORMAT RowBinary", table, columns); }
+
+base::Result<std::string> Section::plain() const {
+    z_stream stream{};
+    constexpr int gzip_window = 15 + 16;
+    if (inflateInit2(&stream, gzip_window) != Z_OK) throw std::bad_alloc();
+    std::string out;
+    std::string input(gzipped);  // zlib's interface is not const
+    stream.next_in = reinterpret_cast<Bytef*>(input.data());
+    std::size_t rest = input.size();
+    std::vector<char> piece(std::size_t{1} << 18);
+    int code = Z_OK;
+    while (code == Z_OK && out.size() <= most_plain_octets) {
+        if (stream.avail_in == 0) {
+            const std::size_t next = std::min<std::size_t>(rest, std::size_t{1} << 30);
+            stream.avail_in = static_cast<uInt>(next);
+            rest -= next;
+        }
+        stream.next_out = reinterpret_cast<Bytef*>(piece.data());
+        stream.avail_out = static_cast<uInt>(piece.size());
+        code = inflate(&stream, Z_NO_FLUSH);
+        out.append(piece.data(), piece.size() - stream.avail_out);
+        // Sections that were sent together are gzip files that follow one another.
+        if (code == Z_STREAM_END && (stream.avail_in != 0 || rest != 0)) code = inflateReset(&stream);
+    }
+    inflateEnd(&stream);
+    if (code != Z_STREAM_END) return base::failure("the rows are damaged");
+    return out;
+}
 
 Section SectionWriter::finish() const {
     return {std::string(table_.name), rows::column_list(table_), gzip(plain_), rows_};

@@ -18,6 +18,8 @@ struct Section {
 
     /// "INSERT INTO flows (hour,...) FORMAT RowBinary".
     std::string statement() const;
+    /// The RowBinary. Fails if it is damaged, or longer than any interval's.
+    base::Result<std::string> plain() const;
 };
 
 /// All rows of one interval: a file of the spool.

@@ -29,7 +29,8 @@ void add_figures(EntropyFigures& into, const EntropyFigures& one) {
     into.loss_episodes += one.loss_episodes;
 }
 
-/// Request to its answer: to the acknowledgement, to the first response of a READ, to TCP's ACK.
+}  // namespace
+
 void add_round_trips(PathRow& row, const FlowSnapshot& flow) {
     if (flow.tcp) {
         row.round_trip_ns.merge(flow.tcp->round_trip_ns);
@@ -43,6 +44,8 @@ void add_round_trips(PathRow& row, const FlowSnapshot& flow) {
     if (!flow.round_trip_min_ns) return;
     row.round_trip_min_ns = std::min(row.round_trip_min_ns.value_or(*flow.round_trip_min_ns), *flow.round_trip_min_ns);
 }
+
+namespace {
 
 void add_flow(Collected& collected, const FlowSnapshot& flow) {
     PathPair& pair = collected.pair;
@@ -164,7 +167,9 @@ void compare_former_losses(PathPair& pair) {
     }
 }
 
-void compare(PathPair& pair) {
+}  // namespace
+
+void compare_paths(PathPair& pair) {
     compare_windows(pair, {&EntropyWindows::marks, PathProblem::marked});
     compare_windows(pair, {&EntropyWindows::delays, PathProblem::slow});
     const bool rerouted = pair.rerouted_ns().has_value();
@@ -172,6 +177,8 @@ void compare(PathPair& pair) {
     compare_losses(pair);
     if (rerouted) compare_former_losses(pair);
 }
+
+namespace {
 
 /// Of the pairs that the windows are about.
 void add_windows(const Snapshot& snapshot, std::vector<PathPair>& pairs) {
@@ -272,8 +279,7 @@ std::vector<PathPair> path_pairs(const Snapshot& snapshot) {
     std::map<PairKey, Collected> by_key;
     for (const FlowSnapshot& flow : snapshot.flows) {
         if (!flow.entropy.known() || flow.packets == 0) continue;
-        const std::uint8_t dscp =
-            flow.packet_class.known() ? flow.packet_class.dscp() : static_cast<std::uint8_t>(flow.traffic_class >> 2);
+        const std::uint8_t dscp = dscp_of(flow);
         Collected& collected = by_key[{flow.transport, flow.source.address, flow.destination.address, dscp}];
         PathPair& pair = collected.pair;
         pair.source = flow.source.address;
@@ -292,7 +298,7 @@ std::vector<PathPair> path_pairs(const Snapshot& snapshot) {
         pairs.push_back(std::move(pair));
     }
     add_windows(snapshot, pairs);
-    for (PathPair& pair : pairs) compare(pair);
+    for (PathPair& pair : pairs) compare_paths(pair);
     const std::map<Address, ReceiverClass> classes = receiver_classes(snapshot);
     for (PathPair& pair : pairs)
         if (const auto known = classes.find(pair.destination); known != classes.end()) pair.receiver = known->second;

@@ -68,6 +68,12 @@ bool are_over(const LossTimes& losses);
 /// Whether a longer round trip is that of a queue, and not of a longer way.
 bool is_queue(const PathPair& pair, const PathRow& row);
 
+/// Adds the flow's times from a request to its answer: to the acknowledgement, to the first response of a READ, to
+/// TCP's ACK.
+void add_round_trips(PathRow& row, const FlowSnapshot& flow);
+/// Finds the problems of the pair's entropies from their figures and windows.
+void compare_paths(PathPair& pair);
+
 /// All pairs whose flows have a known entropy, those with the most bytes first.
 std::vector<PathPair> path_pairs(const Snapshot& snapshot);
 

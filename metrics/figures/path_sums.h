@@ -24,6 +24,10 @@ inline auto pair_of(const PathWindowFigures& figures) {
     return std::tuple(figures.source, figures.destination, figures.dscp);
 }
 
+/// The DSCP of the flow's packets.
+inline std::uint8_t dscp_of(const FlowSnapshot& flow) {
+    return flow.packet_class.known() ? flow.packet_class.dscp() : static_cast<std::uint8_t>(flow.traffic_class >> 2);
+}
 /// The packets of each entropy: those of `path`, or all of the flow's.
 std::vector<EntropyFigures> entropies_of(const FlowSnapshot& flow);
 

@@ -34,7 +34,8 @@ def schema(*options):
 class Fleet:
     """Two shards with the schema, in a folder that goes with the test."""
 
-    def __init__(self, addresses=('127.0.0.1', '127.0.0.1')):
+    def __init__(self, addresses=('127.0.0.1', '127.0.0.1'), statements=None):
+        self.statements = statements
         self.folder = tempfile.TemporaryDirectory(prefix='rdmascope-fleet-')
         self.cluster = clickhouse.Cluster(self.folder.name, addresses=list(addresses), password=PASSWORD)
         self.password = pathlib.Path(self.folder.name) / 'password'
@@ -44,7 +45,7 @@ class Fleet:
         self.cluster.__enter__()
         try:
             for server in self.cluster.servers:
-                server.statements(schema('--cluster', 'fleet'))
+                server.statements(self.statements or schema('--cluster', 'fleet'))
         except BaseException:
             self.__exit__()
             raise
@@ -92,9 +93,44 @@ class Schema(unittest.TestCase):
         with Fleet() as fleet:
             for server in fleet.cluster.servers:
                 server.statements(schema('--cluster', 'fleet'))
-            for table in ('flows', 'flows_minute', 'flows_hour', 'answers', 'hosts', 'counters', 'health'):
+            for table in ('flows', 'flows_minute', 'flows_hour', 'commands', 'commands_minute', 'commands_hour', 'events', 'paths', 'paths_minute',
+                          'paths_hour', 'answers', 'hosts', 'counters', 'health'):
                 self.assertEqual(fleet.query(f'SELECT count() FROM {table}').split()[0], '0', table)
-            self.assertEqual(fleet.query('SELECT DISTINCT version FROM schema_version').strip(), '1')
+            self.assertEqual(fleet.query('SELECT DISTINCT version FROM schema_version').strip(), '2')
+
+    def test_tables_of_an_older_schema_are_brought_to_the_present_one(self):
+        """They get the columns of new tables, in the same order, and keep their rows; daemons of the older version still insert."""
+        begin = Questions.BEGIN
+        old = [state('a', 7, number, begin + offset * NS, packets=packets, wire_bytes=packets * 10)
+               for number, offset, packets in ((1, -30, 100), (2, 30, 250), (3, 90, 300))]
+        scope = ('--from', f'@{begin // NS}', '--to', f'@{begin // NS + 3600}')
+        with Fleet(statements=(pathlib.Path(__file__).parent / 'schemas/1.sql').read_text()) as fleet:
+            fleet.insert('flows', old[:2])
+            for server in fleet.cluster.servers:
+                server.statements(schema('--cluster', 'fleet', '--migrate', '1'))
+                server.statements(schema('--cluster', 'fleet', '--database', 'fresh'))
+            fleet.insert('flows', old[2:] + [{**state('b', 1, 1, begin + 30 * NS, packets=5), 'entropy': 9, 'dscp': 26}])
+            fleet.merge()
+            for server in fleet.cluster.servers:
+                names = [set(server.query(f'SHOW TABLES FROM {database}').split()) for database in ('rdmascope', 'fresh')]
+                self.assertEqual(*names)
+                for name in names[0]:
+                    tables = [server.query(f'DESCRIBE TABLE {database}.{name}') for database in ('rdmascope', 'fresh')]
+                    self.assertEqual(*tables, name)
+                self.assertEqual(set(server.query('SELECT version FROM rdmascope.schema_version').split()), {'1', '2'})
+            for resolution in ('interval', 'minute', 'hour'):
+                flows = fleet.ask('flows', *scope, '--resolution', resolution)['flows']
+                self.assertEqual({(flow['host'], flow['id']): flow['packets'] for flow in flows}, {('a', 7): 200, ('b', 1): 0}, resolution)
+            for table in ('flows', 'flows_minute', 'flows_hour'):
+                self.assertEqual(set(fleet.query(f"SELECT entropy, dscp FROM {table} WHERE host = 'b'").splitlines()), {'9\t26'}, table)
+
+    def test_only_older_schemas_are_migrated(self):
+        for version, reason in (('2', 'nothing to change'), ('7', 'there is no schema 7')):
+            refused = subprocess.run([BINARY, 'fleet', 'schema', '--migrate', version], capture_output=True, text=True)
+            self.assertEqual(refused.returncode, 1)
+            self.assertIn(reason, refused.stderr)
+        current = subprocess.run([BINARY, 'fleet', 'schema', '--migrate', '1', '--ttl', '30'], check=True, capture_output=True, text=True).stdout
+        self.assertIn('ADD COLUMN IF NOT EXISTS entropy UInt64 CODEC(Delta, ZSTD(1)) AFTER round_trip_min_ns', current)
 
     def test_one_server_without_a_cluster(self):
         with tempfile.TemporaryDirectory(prefix='rdmascope-fleet-') as folder:
@@ -244,13 +280,64 @@ class Questions(unittest.TestCase):
             answer = fleet.ask('pairs', *self.scope())
             self.assertEqual((answer['all_pairs'], answer['flows_of_one_end']), (2, 1))
             first, second = answer['pairs']
-            self.assertEqual((first['sent_packets'], first['arrived_packets'], first['lost_between']), (1000, 990, 10))
+            self.assertEqual((first['sent_packets'], first['arrived_packets'], first['fewer_counted']), (1000, 990, 10))
+            self.assertEqual(first['lost_between'], 0, 'counts alone prove no loss: intervals end at different times')
+            self.assertTrue(first['complete'])
             self.assertEqual((first['source']['host'], first['destination']['host']), ('192.0.2.1', '192.0.2.2'))
             self.assertEqual(second['lost_between'], 0)
             top = fleet.ask('top', *self.scope())
             # Each flow once, by its sender: .1 sends 1000 and 300 packets, .2 sends 500.
             self.assertEqual({group['host']: (group['sent_bytes'], group['received_bytes']) for group in top['groups']},
                              {'192.0.2.1': (130_000, 50_000), '192.0.2.2': (50_000, 100_000), '192.0.2.3': (0, 30_000)})
+
+    def test_pairs_say_where_packets_were_lost(self):
+        def one(number, at_source, at_destination, **figures):
+            rows = self.both_ends(number, '192.0.2.1', '192.0.2.2', 1000, 1000, known=15)
+            rows[1].update(missing_packets=at_source, retransmitted_packets=5)
+            rows[3].update(missing_packets=at_destination, retransmitted_packets=5, **figures)
+            return rows
+        # Lost between the taps, before the source's tap (both taps lack them), after the destination's, and some of the first two.
+        rows = one(1, 0, 4) + one(2, 3, 3) + one(3, 0, 0) + one(4, 1, 3)
+        # A queue pair number that is used again: each daemon has two flows with it.
+        for number, host in enumerate(('192.0.2.1', '192.0.2.2')):
+            rows += [{**row, 'flow': 99} for row in one(1, 0, 2)[2 * number:2 * number + 2]]
+        # A destination whose daemon began while the flow went on.
+        late = one(5, 0, 0)
+        for row in late[2:]:
+            row.update(first_ns=self.BEGIN + 90 * NS)
+        with Fleet() as fleet:
+            fleet.insert('flows', rows + late)
+            pairs = {pair['destination']['qpn'] - 100: pair for pair in fleet.ask('pairs', *self.scope())['pairs']}
+        self.assertEqual({number: pair['lost_between'] for number, pair in pairs.items()}, {1: 4 + 2, 2: 0, 3: 0, 4: 2, 5: 0})
+        self.assertEqual({number: pair['missing_at_source'] for number, pair in pairs.items()}, {1: 0, 2: 3, 3: 0, 4: 1, 5: 0})
+        self.assertEqual({number: pair['repeated_after_arrival'] for number, pair in pairs.items()}, {1: 0, 2: 0, 3: 5, 4: 0, 5: 5})
+        self.assertEqual({number: pair['complete'] for number, pair in pairs.items()}, {1: True, 2: True, 3: True, 4: True, 5: False})
+        self.assertAlmostEqual(pairs[4]['lost_between_share'], 2 / 1000)
+
+    def test_why_says_since_when_and_at_which_host(self):
+        """Time-outs of the flows to .9 began in the interval that 02:00 after the beginning ended; one flow had some long before."""
+        rows = []
+        for number in range(12):
+            for host, end in ((f'192.0.2.{20 + number}', 'source'), ('node-9', 'destination')):
+                for sequence, offset in ((1, -60), (2, -20), (3, 110), (4, 120), (5, 130)):
+                    late = number < 9 and end == 'source'
+                    count = {1: 0, 2: 0, 3: 0, 4: 1, 5: 4}[sequence] if late else 0
+                    rows.append(state(host, number, sequence, self.BEGIN + offset * NS, own_end=end, packets=sequence, destination_qpn=number,
+                                      source_address=f'192.0.2.{20 + number}', destination_address='192.0.2.9', timeouts=count, first_ns=1))
+        for sequence, offset in ((1, -60), (2, 110)):
+            rows.append(state('192.0.2.40', 50, sequence, self.BEGIN + offset * NS, own_end='source', packets=sequence, timeouts=7,
+                              source_address='192.0.2.40', destination_address='192.0.2.41'))
+        with Fleet() as fleet:
+            fleet.insert('flows', rows + rows)
+            finding, = fleet.ask('why', *self.scope())['findings']
+            page = subprocess.run([BINARY, 'fleet', 'why', '--url', fleet.cluster.servers[0].url, '--user', 'default', '--password-file',
+                                   fleet.password, *self.scope()], capture_output=True, text=True, env=ENVIRONMENT, check=True).stdout
+        self.assertEqual((finding['troubled'], finding['amount'], finding['flows']), (9, 36, 13))
+        # The last state without them is that of the interval before.
+        self.assertEqual(finding['since_ns'], self.BEGIN + 110 * NS)
+        self.assertEqual((finding['groups'][0]['value'], finding['groups'][0]['host']), ('192.0.2.9', 'node-9'))
+        began = time.strftime('%Y-%m-%d %H:%M:%S', time.gmtime(self.BEGIN // NS + 110))
+        self.assertIn(f'9 of 9 flows with time-outs since {began} end at 192.0.2.9 (node-9)', page)
 
     def test_why_names_what_flows_with_a_trouble_share(self):
         rows = []

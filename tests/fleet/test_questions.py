@@ -1,0 +1,204 @@
+"""Questions about all hosts against the same questions about one: rows of recorded captures in real servers, and what `rdmascope io` and
+`rdmascope paths` say of these captures."""
+import gzip
+import json
+import os
+import pathlib
+import subprocess
+import tempfile
+import time
+import unittest
+
+from test_fleet import BINARY, ENVIRONMENT, Fleet, MINUTE, NS, PASSWORD, state
+from test_fleet import setUpModule  # pylint: disable=unused-import
+
+PROBE = os.environ['RDMASCOPE_ROWS_PROBE']
+PCAPS = pathlib.Path(__file__).resolve().parents[2] / 'pcaps'
+BEGIN = 1_600_000_000 // 3600 * 3600 * NS
+RESOLUTIONS = ('interval', 'minute', 'hour')
+
+
+def send(url, spool, capture, host, own, boot=BEGIN, intervals=4):
+    done = subprocess.run([PROBE, url, PASSWORD, spool, PCAPS / capture, host, own, str(boot), str(intervals)], capture_output=True,
+                          text=True, timeout=300)
+    assert done.stdout == 'done\n', done.stderr
+
+
+def on_one_host(part, capture, *options):
+    done = subprocess.run([BINARY, part, '-r', PCAPS / capture, '--json', '-n', *options], check=True, capture_output=True, text=True,
+                          env=ENVIRONMENT)
+    return json.loads(done.stdout)
+
+
+class Rows(unittest.TestCase):
+    """One server for all tests: each has hosts of its own."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.fleet = Fleet()
+        cls.fleet.__enter__()
+        cls.addClassCleanup(cls.fleet.__exit__)
+
+    def empty(self):
+        for server in self.fleet.cluster.servers:
+            for table in ('flows', 'commands', 'paths', 'events', 'answers', 'hosts', 'health'):
+                for name in (table, *(f'{table}{suffix}' for suffix in ('_minute', '_hour') if table in ('flows', 'commands', 'paths'))):
+                    server.query(f'TRUNCATE TABLE rdmascope.{name}_local')
+
+    def ask(self, part, *options, resolution='interval', minutes=10):
+        return self.fleet.ask(part, '--from', f'@{BEGIN // NS}', '--to', f'@{(BEGIN + minutes * MINUTE) // NS}', '-n', '--top', 1000,
+                              '--resolution', resolution, *options)
+
+    def send(self, capture, host, own, boot=BEGIN, intervals=4, shard=0):
+        with tempfile.TemporaryDirectory() as spool:
+            send(self.fleet.cluster.servers[shard].url, spool, capture, host, own, boot, intervals)
+
+    def near(self, found, expected, what):
+        """Of a distribution: counts and sums are exact, quantiles within 1 %."""
+        self.assertEqual((found['count'], found['sum']), (expected['count'], expected['sum']), what)
+        for quantile in ('p50', 'p99', 'min', 'max'):
+            if expected[quantile] is not None:
+                self.assertAlmostEqual(found[quantile], expected[quantile], delta=expected[quantile] * 0.011 + 1, msg=what)
+
+
+class Commands(Rows):
+    CAPTURES = ('nvme-rdma-rxe-errors.pcap.gz', 'nfs-rdma-rxe.pcap', 'srp-rxe.pcap.gz', 'nvme-rdma-rxe-loss.pcap.gz', 'nfs-rdma-siw.pcap')
+
+    def same(self, found, expected, what):
+        for name in ('protocol', 'transport', 'initiator', 'target', 'target_name', 'queue', 'limit', 'open_max', 'operations',
+                     'unbound_operations', 'late_operations', 'probes', 'events', 'overtaken', 'at_limit_ns', 'state_ns'):
+            self.assertEqual(found.get(name), expected.get(name), f'{what}: {name}')
+        self.assertEqual([kind['kind'] for kind in found['kinds']], [kind['kind'] for kind in expected['kinds']], what)
+        for mine, theirs in zip(found['kinds'], expected['kinds']):
+            for name, value in theirs.items():
+                label = f'{what}, {theirs["kind"]}: {name}'
+                if name == 'slowest':
+                    self.assertEqual(mine[name], [], label)  # frames stay with the host that has them
+                elif name == 'parts_ns' and value:
+                    for part, figures in value.items():
+                        self.near(mine[name][part], figures, f'{label} {part}')
+                elif name in ('latency_ns', 'size_bytes'):
+                    self.near(mine[name], value, label)
+                else:
+                    self.assertEqual(mine[name], value, label)
+
+    def key(self, connection):
+        return connection['initiator'], connection['target']
+
+    def test_connections_are_those_of_one_host(self):
+        for capture in self.CAPTURES:
+            self.empty()
+            expected = [each for each in on_one_host('io', capture)['connections']
+                        if any(kind['commands'] + kind['unanswered'] + kind['orphans'] + kind['given_up'] + kind['replaced']
+                               for kind in each['kinds'])]
+            self.assertTrue(expected, capture)
+            self.send(capture, 'near', '192.0.2.2')
+            for resolution in RESOLUTIONS:
+                answer = self.ask('io', resolution=resolution, minutes=60)
+                self.assertEqual(answer['all_connections'], len(answer['connections']))
+                self.assertEqual(len(answer['connections']), len(expected), f'{capture} {resolution}')
+                for found, wanted in zip(sorted(answer['connections'], key=self.key), sorted(expected, key=self.key)):
+                    self.same(found, wanted, f'{capture} {resolution}')
+
+    def test_a_connection_counts_once_whatever_daemons_see_it(self):
+        self.empty()
+        capture = self.CAPTURES[0]
+        for host, own, shard in (('near', '192.0.2.2', 0), ('far', '192.0.2.1', 1), ('path', '198.51.100.1', 0), ('path2', '198.51.100.2', 1)):
+            self.send(capture, host, own, shard=shard)
+            self.send(capture, host, own, shard=shard)  # rows that arrive twice
+        for by in ('all', 'protocol', 'pair', 'initiator', 'target'):
+            found, expected = self.ask('io', '--by', by)['groups'], on_one_host('io', capture, '--by', by)['groups']
+            self.assertEqual(len(found), len(expected), by)
+            for mine, theirs in zip(sorted(found, key=lambda each: each['group']), sorted(expected, key=lambda each: each['group'])):
+                self.assertEqual((mine['group'], mine['connections']), (theirs['group'], theirs['connections']), by)
+                self.same(mine, theirs, by)
+
+    def test_filter_and_sort_choose_connections(self):
+        self.empty()
+        self.send(self.CAPTURES[0], 'near', '192.0.2.2')
+        connections = self.ask('io')['connections']
+        counts = {self.key(each): sum(kind['commands'] for kind in each['kinds']) for each in connections}
+        most = max(counts.values())
+        chosen = self.ask('io', '--filter', f'commands >= {most} and protocol == "nvme"')
+        self.assertEqual([self.key(each) for each in chosen['connections']], [key for key, count in counts.items() if count == most])
+        self.assertEqual(chosen['all_connections'], 1)
+        self.assertEqual(self.ask('io', '--filter', 'protocol == "it\'s"')['connections'], [])
+        fewest = self.ask('io', '--sort', '-commands')['connections']
+        self.assertEqual(self.key(fewest[0]), min(counts, key=counts.get))
+        refused = self.fleet.ask('io', '--filter', 'packets > 1', check=False)
+        self.assertEqual(refused.returncode, 1)
+        self.assertIn("the engine cannot choose by 'packets'", refused.stderr)
+
+    def test_what_an_interval_adds_is_its_own(self):
+        """Half of the capture passed before the time that is asked for."""
+        self.empty()
+        self.send(self.CAPTURES[1], 'near', '192.0.2.2', boot=BEGIN - 20 * NS)
+        whole = self.fleet.ask('io', '--from', f'@{BEGIN // NS - 60}', '--to', f'@{BEGIN // NS + 60}', '--by', 'all')['groups'][0]
+        halves = [self.fleet.ask('io', '--from', f'@{begin}', '--to', f'@{end}', '--by', 'all', '--resolution', 'interval')['groups'][0]
+                  for begin, end in ((BEGIN // NS - 60, BEGIN // NS), (BEGIN // NS, BEGIN // NS + 60))]
+        for name in ('operations', 'at_limit_ns'):
+            self.assertEqual(sum(half[name] for half in halves), whole[name])
+        counts = [sum(kind['commands'] for kind in each['kinds']) for each in (whole, *halves)]
+        self.assertEqual(counts[0], counts[1] + counts[2])
+        self.assertTrue(all(counts))
+
+
+class Paths(Rows):
+    CAPTURES = ('nfs-rdma-siw.pcap', 'nvme-rdma-rxe-loss.pcap.gz')
+
+    def captures(self):
+        """Those of the repository with most entropies between two hosts."""
+        found = sorted(PCAPS.glob('*path*.pcap*')) + sorted(PCAPS.glob('*spray*.pcap*'))
+        return [path.name for path in found] or list(self.CAPTURES)
+
+    def test_pairs_are_those_of_one_host(self):
+        for capture in (*self.CAPTURES, *self.captures()):
+            self.empty()
+            self.send(capture, 'near', '192.0.2.2')
+            self.send(capture, 'far', '192.0.2.1', shard=1)
+            expected = {self.key(pair): pair for pair in on_one_host('paths', capture)['pairs']}
+            self.assertTrue(expected, capture)
+            for resolution in RESOLUTIONS:
+                answer = self.ask('paths', resolution=resolution, minutes=60)
+                found = {self.key(pair): pair for pair in answer['pairs']}
+                self.assertEqual(found.keys(), expected.keys(), capture)
+                self.assertEqual(answer['all_pairs'], len(expected))
+                for key, pair in expected.items():
+                    self.same(found[key], pair, f'{capture} {resolution}', flows=resolution == 'interval')
+
+    def key(self, pair):
+        return pair['source']['address'], pair['destination']['address'], pair['transport'], pair['traffic_class']
+
+    def same(self, found, expected, what, flows):
+        for name in ('packets', 'bytes', 'entropies', 'effective', 'fairness', 'max_over_mean', 'expected', 'entropy_changes',
+                     'late_packets', 'receiver_class', 'hop_limits', 'packets_needed'):
+            self.assertEqual(found[name], expected[name], f'{what}: {name}')
+        self.assertEqual(len(found['rows']), len(expected['rows']))
+        for mine, theirs in zip(found['rows'], expected['rows']):
+            for name, value in theirs.items():
+                label = f'{what}, {theirs["entropy"]}: {name}'
+                if name == 'flows' and not flows:
+                    self.assertLessEqual(set(mine[name]), set(value), label)
+                elif name.startswith('rtt') and value is not None:
+                    self.assertAlmostEqual(mine[name], value, delta=value * 0.011 + 1, msg=label)
+                else:
+                    self.assertEqual(mine[name], value, label)
+
+
+class Events(Rows):
+    def test_events_are_counted_as_flows_counts_them(self):
+        self.empty()
+        capture = 'nvme-rdma-rxe-loss.pcap.gz'
+        self.send(capture, 'near', '192.0.2.2')
+        expected = {}
+        for flow in on_one_host('flows', capture)['flows']:
+            for event, figures in flow['exhibits'].items():
+                expected[event] = expected.get(event, 0) + figures['count']
+        self.assertTrue(expected)
+        lines = self.fleet.query('SELECT event, sum(events) FROM (SELECT host, boot, flow, event, max(events) - min(events) AS events '
+                                 'FROM events GROUP BY host, boot, flow, event) GROUP BY event').splitlines()
+        self.assertEqual({event: int(count) for event, count in (line.split('\t') for line in lines)}, expected)
+
+
+if __name__ == '__main__':
+    unittest.main()
