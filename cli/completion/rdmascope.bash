@@ -332,7 +332,7 @@ _rdmascope_run() {
     for ((at = 2; at < ${#words[@]} - 1; at++)); do
         case ${words[at]} in
             --) ((at++)); break ;;
-            --trace | --attach | --summary | --address | --crc | --markers | --mpa-revision | --peer-to-peer | --strict | \
+            --trace | --mads | --attach | --summary | --address | --crc | --markers | --mpa-revision | --peer-to-peer | --strict | \
                 --max-ulpdu | --receive-patience | --verbose) ((at++)) ;;
             -*) ;;
             *) break ;;

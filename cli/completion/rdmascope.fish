@@ -28,7 +28,7 @@ function __rdmascope_program
             case --
                 set -e words[1]
                 break
-            case --trace --attach --summary --address --crc --markers --mpa-revision --peer-to-peer --strict --max-ulpdu \
+            case --trace --mads --attach --summary --address --crc --markers --mpa-revision --peer-to-peer --strict --max-ulpdu \
                 --receive-patience --verbose
                 set -e words[1]
                 set -e words[1]
