@@ -12,6 +12,7 @@
 #include "fabric/discovery/query_pool.h"
 #include "fabric/discovery/read_counters.h"
 #include "fabric/findings/subnet_finding.h"
+#include "fabric/output/read_node_names.h"
 
 namespace service {
 
@@ -55,11 +56,12 @@ void compare_with(const fabric::Subnet& before, fabric::Subnet& subnet) {
 
 }  // namespace
 
-base::Result<std::unique_ptr<FabricPoll>, base::Errors> FabricPoll::open(const FabricConfig& config, bool opens_now,
+base::Result<std::unique_ptr<FabricPoll>, base::Errors> FabricPoll::open(const FabricConfig& config,
+                                                                         const std::string& node_names, bool opens_now,
                                                                          LogLine log) {
     fabric::NodeNames names;
-    if (!config.node_names.empty()) {
-        auto read = fabric::NodeNames::read(config.node_names);
+    if (!node_names.empty()) {
+        auto read = fabric::output::read_node_names(node_names);
         if (!read) return base::Failure{read.error()};
         names = std::move(read).value();
     }

@@ -23,9 +23,10 @@ class FabricPoll {
 public:
     using LogLine = std::function<void(bool warning, const std::string& line)>;
 
-    /// Reads the names of nodes; fails if that is impossible. `opens_now`: opens the port while this process still has
-    /// the rights. If the port cannot be opened, each reading tries again.
-    static base::Result<std::unique_ptr<FabricPoll>, base::Errors> open(const FabricConfig& config, bool opens_now,
+    /// Reads the names of nodes from a file, if one is given; fails if that is impossible. `opens_now`: opens the port
+    /// while this process still has the rights. If the port cannot be opened, each reading tries again.
+    static base::Result<std::unique_ptr<FabricPoll>, base::Errors> open(const FabricConfig& config,
+                                                                        const std::string& node_names, bool opens_now,
                                                                         LogLine log);
     ~FabricPoll() { stop(); }
     FabricPoll(const FabricPoll&) = delete;

@@ -352,9 +352,10 @@ base::Result<void, base::Errors> Service::State::open_fabric() {
     if (config.fabric.interval_ns == 0) return {};
     // Without a user to become, the files of root can be opened later, too.
     const bool opens_now = !config.service.user.empty();
-    auto opened = FabricPoll::open(config.fabric, opens_now, [this](bool warning, const std::string& line) {
-        warning ? log.warning("fabric", line) : log.info("fabric", line);
-    });
+    auto opened = FabricPoll::open(config.fabric, config.engine.node_names, opens_now,
+                                   [this](bool warning, const std::string& line) {
+                                       warning ? log.warning("fabric", line) : log.info("fabric", line);
+                                   });
     if (!opened) return base::Failure{opened.error()};
     fabric = std::move(opened).value();
     return {};

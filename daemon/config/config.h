@@ -159,7 +159,6 @@ struct FabricConfig {
     std::uint64_t interval_ns = 0;  ///< 0: the subnet is not read
     std::string device = {};        ///< empty: the first one with an active InfiniBand port
     std::uint64_t port = 0;         ///< of the device; 0: its first active one
-    std::string node_names = {};    ///< a file; empty: none
     std::uint64_t max_ports = 128;  ///< with series of their own
 
     bool operator==(const FabricConfig&) const = default;

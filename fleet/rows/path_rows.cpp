@@ -27,7 +27,7 @@ void merge_entropy(EntropyWindows& into, const EntropyWindows& one) {
     metrics::PathWindowFigures other;
     sum.rows = {into};
     other.rows = {one};
-    metrics::merge_windows(sum, other);
+    metrics::merge_windows(sum, other, metrics::PartOrder::other_follows);
     into = sum.rows.front();
 }
 
