@@ -38,7 +38,7 @@ constexpr std::array table{
     KeyRow{{"Enter", "the flow of the row; a group: fold, unfold", "Look", in_flows | in_congestion},
            Where::view,
            look::open_row},
-    KeyRow{{"Enter", "the connection: latency by time, slowest commands, errors", "Look", in_io},
+    KeyRow{{"Enter", "a connection: latency, slowest commands, errors", "Look", in_io},
            Where::view,
            look::open_row},
     KeyRow{{"Enter", "the first packet of the event", "Look", in_events}, Where::view, look::open_event},
