@@ -59,11 +59,18 @@ void Connection::count_closed(const Command& command, std::int64_t time_ns) {
     time_.leave_limit(time_ns, static_cast<std::uint64_t>(latency_ns), repairs_);
 }
 
-/// A command that was open when the former connection broke off is asked for again on this one.
+/// A command that was open when its connection broke off is asked for again on this one, before new ones.
 void Connection::take_asked_again(std::uint64_t id) {
-    if (former_ == nullptr) return;
-    if (Command* const same = former_->commands_.find(id)) former_->finish(*same, CommandEnd::replaced);
-    if (former_->counts_.open_now == 0) former_ = nullptr;
+    constexpr std::uint64_t most_asked_again = 1024;
+    if (former_.empty()) return;
+    for (Connection* const one : former_) {
+        Command* const same = one->commands_.find(id);
+        if (same == nullptr) continue;
+        one->finish(*same, CommandEnd::replaced);
+        break;
+    }
+    std::erase_if(former_, [](const Connection* one) { return one->counts_.open_now == 0; });
+    if (command_count_ >= most_asked_again) former_ = {};
 }
 
 void Connection::take_request(Message& message, base::Bytes head, const Said& said) {

@@ -63,6 +63,7 @@ void Reader::State::pair(PacketTrack& track, PacketTrack& peer) {
     Connection& connection = *track.flow.connection();
     Connection& joined = *peer.flow.connection();
     connection.join(joined);
+    if (joined.protocol() != nullptr) release([&](const Connection* one) { return one == &joined; });
     // Flows are paired soon after their connections were made, so the search begins at the latest one.
     const auto last =
         std::find_if(connections.rbegin(), connections.rend(), [&](const auto& one) { return one.get() == &joined; });

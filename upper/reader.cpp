@@ -1,6 +1,7 @@
 #include "upper/reader.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "upper/reader_state.h"
 
@@ -30,18 +31,22 @@ Connection& Reader::State::add_connection() {
     return *connections.emplace_back(std::make_unique<Connection>(++connection_count, *this, budget));
 }
 
-/// Finds the connection that a new one may continue after a reconnect.
+/// Finds the connections that a new one may continue after a reconnect: a client may have several at the same time.
 void Reader::State::find_former(const Connection& connection) {
-    if (!connection.protocol()->ids_outlive_connection) return;
-    Connection* former = nullptr;
-    for (const auto& one : connections) {
-        const bool continues = one->number() < connection.number() && one->protocol() == connection.protocol() &&
-                               one->counts().open_now != 0 && one->has_hosts_of(connection);
-        if (continues && (former == nullptr || one->number() > former->number())) former = one.get();
-    }
-    if (former == nullptr) return;
-    for (const auto& one : connections)
-        if (one.get() == &connection) one->set_former(*former);
+    constexpr std::size_t most_of_hosts = 16;
+    const auto hosts = connection.hosts();
+    if (!hosts || !connection.protocol()->ids_outlive_connection) return;
+    std::vector<Connection*>& known = of_hosts[*hosts];
+    const Flow* const flow = connection.flow(0) != nullptr ? connection.flow(0) : connection.flow(1);
+    Connection* const own = flow->connection();
+    if (std::ranges::find(known, own) != known.end()) return;
+    std::vector<Connection*> former;
+    std::ranges::copy_if(known, std::back_inserter(former), [own](const Connection* one) {
+        return one->protocol() == own->protocol() && one->counts().open_now != 0;
+    });
+    own->set_former(std::move(former));
+    if (known.size() == most_of_hosts) known.erase(known.begin());
+    known.push_back(own);
 }
 
 const Protocol* Reader::State::assigned_port(std::uint32_t port) const {
@@ -87,7 +92,7 @@ void Reader::State::forget_retired() {
         if (peer != nullptr && is_retired(peer)) peer = nullptr;
     }
     std::erase_if(tracks, [&](const auto& entry) { return is_retired(entry.second.get()); });
-    for (const auto& connection : connections) connection->release_former();
+    release([](const Connection* connection) { return connection->is_retired(); });
     std::erase_if(connections, [](const auto& connection) { return connection->is_retired(); });
 }
 

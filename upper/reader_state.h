@@ -1,5 +1,6 @@
 #pragma once
 #include <array>
+#include <map>
 #include <memory>
 #include <optional>
 #include <unordered_map>
@@ -116,6 +117,13 @@ struct Reader::State final : Listener {
 
     Connection& add_connection();
     void find_former(const Connection& connection);
+    /// No connection continues one for which `is_gone` holds.
+    template <class IsGone>
+    void release(const IsGone& is_gone) {
+        for (const auto& connection : connections) connection->release_former(is_gone);
+        for (auto& entry : of_hosts) std::erase_if(entry.second, is_gone);
+        std::erase_if(of_hosts, [](const auto& entry) { return entry.second.empty(); });
+    }
     const Protocol* assigned_port(std::uint32_t port) const;
     const Protocol* assigned_queue_pair(std::uint32_t qpn) const;
     void set_up_connection(Connection& connection, const SetUp& set_up, const Protocol* assigned,
@@ -133,6 +141,8 @@ struct Reader::State final : Listener {
     CommandBudget budget = {};
     std::vector<std::unique_ptr<Connection>> connections = {};
     std::uint64_t connection_count = 0;
+    /// The latest connections whose identifiers outlive them, by their two hosts.
+    std::map<Connection::Hosts, std::vector<Connection*>> of_hosts = {};
     ConnectionManager manager = {};
     std::unordered_map<PacketKey, std::unique_ptr<PacketTrack>, HashPacketKey> tracks = {};
     PacketKey last_key = {};

@@ -37,14 +37,10 @@ void Connection::set_flow(unsigned side, Flow& flow) {
     flow.attach(*this, side);
 }
 
-bool Connection::has_hosts_of(const Connection& other) const {
-    const Flow* const here = flows_[0] != nullptr ? flows_[0] : flows_[1];
-    const Flow* const there = other.flows_[0] != nullptr ? other.flows_[0] : other.flows_[1];
-    if (here == nullptr || there == nullptr) return false;
-    const auto& source = here->source().address;
-    const auto& destination = here->destination().address;
-    return (source == there->source().address && destination == there->destination().address) ||
-           (source == there->destination().address && destination == there->source().address);
+std::optional<Connection::Hosts> Connection::hosts() const {
+    const Flow* const flow = flows_[0] != nullptr ? flows_[0] : flows_[1];
+    if (flow == nullptr) return std::nullopt;
+    return std::minmax(flow->source().address, flow->destination().address);
 }
 
 void Connection::join(Connection& other) {

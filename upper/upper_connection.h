@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "upper/command_listener.h"
@@ -70,8 +71,9 @@ public:
     const RepairMarks* repair_marks(const Command& command) const { return commands_.marks_of(command); }
     /// The reader will forget the connection.
     bool is_retired() const { return retired_; }
-    /// Whether both connections are between the same two hosts.
-    bool has_hosts_of(const Connection& other) const;
+    /// The addresses of both hosts, the smaller one first; no value before a flow is known.
+    using Hosts = std::pair<std::array<std::byte, 16>, std::array<std::byte, 16>>;
+    std::optional<Hosts> hosts() const;
 
     // What the set-up and other connections add.
     void set_flow(unsigned side, Flow& flow);
@@ -81,11 +83,12 @@ public:
                    const ConnectionFacts& facts);
     /// A port has named the protocol. SENDs must fit the protocol.
     void suppose(const Protocol& protocol, std::optional<unsigned> initiator);
-    /// The latest connection of the same protocol between the same hosts: its open commands may be asked again here.
-    void set_former(Connection& former) { former_ = &former; }
-    /// The reader is about to forget retired connections.
-    void release_former() {
-        if (former_ != nullptr && former_->is_retired()) former_ = nullptr;
+    /// Other connections of the same protocol between the same hosts: their open commands may be asked again here.
+    void set_former(std::vector<Connection*> former) { former_ = std::move(former); }
+    /// The reader is about to forget connections for which `is_gone` holds.
+    template <class IsGone>
+    void release_former(const IsGone& is_gone) {
+        std::erase_if(former_, is_gone);
     }
     /// Reads the private data of the accepting side.
     void take_reply(base::Bytes data);
@@ -225,7 +228,7 @@ private:
     std::unique_ptr<std::array<Partial, 2>> partials_ = {};  ///< absent before the first message in several SENDs
     std::array<std::uint64_t, 2> acknowledged_ids_ = {};  ///< the greatest identifier that each side has acknowledged
 
-    Connection* former_ = nullptr;  ///< nullptr if no command of it is open
+    std::vector<Connection*> former_ = {};  ///< with open commands; empty once no more of them can be asked again
     CommandTable commands_;
     std::uint64_t command_count_ = 0;
     std::uint32_t unsettled_ = 0;

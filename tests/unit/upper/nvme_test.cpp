@@ -80,7 +80,6 @@ TEST(Nvme, headers_alone_are_enough) {
     }
 }
 
-/// iWARP leaves 22 octets more to the headers: at 128 there are 54 of the SEND, with TCP's options 42.
 /// The Connect of queue 1 names another size of the queue. NVMe over Fabrics 1.1, 3.3: SQSIZE is 0's based.
 Frames with_limit(Frames frames, std::uint16_t limit) {
     constexpr std::size_t entry = 54;  // after Ethernet, IPv4, UDP and BTH
@@ -116,6 +115,7 @@ TEST(Nvme, time_at_the_limit_of_a_deep_queue) {
     EXPECT_EQ(read(frames).at_limit_ns, 0u);
 }
 
+/// iWARP leaves 22 octets more to the headers: at 128 there are 54 of the SEND, with TCP's options 42.
 TEST(Nvme, headers_of_iwarp_alone_are_enough) {
     const Finder finder = read(snapped(as_iwarp(load(capture)), 128));
     expect_equal(finder.answered, expected_nvme());
