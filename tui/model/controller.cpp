@@ -83,8 +83,12 @@ std::string packet_filter_of(const metrics::FlowSnapshot& flow) {
 
 metrics::Address address_of(base::Bytes octets) {
     metrics::Address address;
-    if (octets.size() != 4 && octets.size() != address.octets.size()) return address;
-    address.family = octets.size() == 4 ? wire::AddressFamily::ipv4 : wire::AddressFamily::ipv6;
+    switch (octets.size()) {
+        case 2: address.family = wire::AddressFamily::lid; break;
+        case 4: address.family = wire::AddressFamily::ipv4; break;
+        case 16: address.family = wire::AddressFamily::ipv6; break;
+        default: return address;
+    }
     std::memcpy(address.octets.data(), octets.data(), octets.size());
     return address;
 }

@@ -1,6 +1,7 @@
 #include "tui/model/packet_list.h"
 
 #include <algorithm>
+#include <array>
 #include <optional>
 
 #include "dissect/dissector.h"
@@ -73,6 +74,12 @@ struct PacketList::State final : dissect::Sink {
     void restart() {
         output::TextOptions options;
         options.host_names = names;
+        if (names)
+            options.lid_names = [this](std::string& out, std::uint16_t lid) {
+                std::array<std::byte, sizeof lid> octets{};
+                base::store_be16(octets.data(), lid);
+                return names(out, octets);
+            };
         printer.emplace(text, options);
         dissector = std::make_unique<dissect::Dissector>();
         lines.clear();

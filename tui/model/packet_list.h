@@ -25,6 +25,7 @@ struct PacketLine {
 /// they can be read or shown, older ones are skipped and counted.
 class PacketList {
 public:
+    /// `names` gets a LID as its two bytes, the first the high one.
     explicit PacketList(const dissect::FieldRegistry& registry, dissect::output::HostNames names = {},
                         std::size_t max_lines = 5'000);
     ~PacketList();
