@@ -32,10 +32,10 @@ public:
             fuzz::violated("an acknowledgement is part of the latency");
     }
     void ended(const upper::Connection& connection) override {
-        const upper::ConnectionCounts& counts = connection.counts();
+        const upper::ConnectionTime& time = connection.time();
         std::uint64_t sum = 0;
-        for (const std::uint64_t ns : counts.state_ns) sum += ns;
-        const auto wall = counts.first_ns ? static_cast<std::uint64_t>(counts.last_ns - *counts.first_ns) : 0;
+        for (const std::uint64_t ns : time.state_ns()) sum += ns;
+        const auto wall = time.first_ns() ? static_cast<std::uint64_t>(time.last_ns() - *time.first_ns()) : 0;
         if (sum != wall) fuzz::violated("the states of a connection sum to its time");
     }
 
