@@ -8,6 +8,11 @@
 
 namespace exporters {
 
+bool shows_connections(const metrics::Snapshot& snapshot) {
+    constexpr auto connection = static_cast<std::size_t>(wire::ManagementKind::connection);
+    return snapshot.capture.management[connection] != 0 || !snapshot.attempts.empty();
+}
+
 std::string management_text(const metrics::CaptureFigures& capture) {
     constexpr std::array<std::string_view, wire::management_kind_count> names{
         "subnet management",   "subnet administration", "performance management", "connection management",

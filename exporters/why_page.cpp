@@ -275,9 +275,9 @@ namespace {
 std::string without_flows(const metrics::Snapshot& snapshot) {
     const std::string management = management_text(snapshot.capture);
     if (!management.empty()) return management + '.';
-    return snapshot.attempts.empty()
-               ? "RDMA packets passed, but none that belongs to a flow: `rdmascope dump` shows them."
-               : "RDMA connections were set up or ended, but no data passed.";
+    return shows_connections(snapshot)
+               ? "RDMA connections were set up or ended, but no data passed."
+               : "RDMA packets passed, but none that belongs to a flow: `rdmascope dump` shows them.";
 }
 
 std::string no_rdma(const metrics::CaptureFigures& capture) {

@@ -62,7 +62,7 @@ std::string nothing_found(const AnalysisOptions& options, const metrics::Snapsho
     if (capture.packets == 0) return no_packets(options, leaves_out_tcp);
     if (const std::string management = exporters::management_text(capture); !management.empty())
         return fmt::format("{}, {}", base::format_counted(capture.packets, "packet"), management);
-    if (capture.rdma_units != 0 && snapshot.attempts.empty())
+    if (capture.rdma_units != 0 && !exporters::shows_connections(snapshot))
         return fmt::format("{}, whose RDMA belongs to no data flow: `rdmascope dump` shows it",
                            base::format_counted(capture.packets, "packet"));
     if (capture.rdma_units != 0)

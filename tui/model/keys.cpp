@@ -58,9 +58,8 @@ constexpr std::array table{
     KeyRow{{"7", "commands of upper layers: NVMe, NFS, SCSI, SMB", "Look", in_every_view},
            Where::view,
            look::at<View::io>},
-    KeyRow{{"8", "paths between hosts: entropies, and which one is bad", "Look", in_every_view},
-           Where::view,
-           look::at<View::paths>},
+    KeyRow{
+        {"8", "paths between hosts, and which one is bad", "Look", in_every_view}, Where::view, look::at<View::paths>},
     KeyRow{{"o", "the opposite direction", "Look", in_flow}, Where::view, look::opposite},
     KeyRow{{"n", "the next flow with a problem", "Look", in_flows | in_flow}, Where::view, look::next_problem},
     KeyRow{{"e", "why: about the flow; without one, about all", "Look", in_every_view}, Where::view, look::answers},

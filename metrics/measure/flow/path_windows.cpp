@@ -102,7 +102,7 @@ void PathWindows::remove_member(Flow& flow) {
     PathMember& member = paths_[flow.path].member;
     if (member.pair == none) return;
     Pair& pair = pairs_[member.pair];
-    close(pair);
+    end_window(pair);
     --pair.rows[member.row].members;
     ++members_left_;
     member = {};
@@ -143,7 +143,7 @@ void PathWindows::begin_window(Flow& flow, std::uint32_t window) {
     if (member.pair == none) return;
     Pair& pair = pairs_[member.pair];
     if (pair.window != window) {
-        close(pair);
+        end_window(pair);
         const bool same_interval = pair.window >> interval_windows_bits == window >> interval_windows_bits;
         pair.window = window;
         if (!same_interval) end_interval(pair);
@@ -228,31 +228,44 @@ void PathWindows::note_hop_limit(const Flow& flow) {
     for (Row& each : pair.rows) restart(each, now_ns);
 }
 
-/// Ends the window of a pair.
+/// Compares what the window has so far. Its members stay in it, so that no packet is left out.
 void PathWindows::close(Pair& pair) {
     std::uint64_t packets = 0;
     std::uint64_t ce = 0;
-    for (std::uint32_t index = pair.active; index != none;) {
+    for (std::uint32_t index = pair.active; index != none; index = paths_[index].member.next_active) {
         PathMember& member = paths_[index].member;
         const Flow& flow = *member.flow;
         Row& row = pair.rows[member.row];
+        const std::uint64_t all_ce = Flow::sum(flow.counts.ce, flow.counts_above.ce);
         const auto own_packets = static_cast<std::uint32_t>(flow.counts.packets - member.packets);
-        const auto own_ce = static_cast<std::uint32_t>(Flow::sum(flow.counts.ce, flow.counts_above.ce) - member.ce);
+        const auto own_ce = static_cast<std::uint32_t>(all_ce - member.ce);
         row.packets += own_packets;
         row.losses.packets += own_packets;
         row.ce += own_ce;
         row.interval_bytes += flow.counts.wire_bytes - member.wire_bytes;
         packets += own_packets;
         ce += own_ce;
+        member.packets = flow.counts.packets;
+        member.wire_bytes = flow.counts.wire_bytes;
+        member.ce = all_ce;
+    }
+    if (!pair.is_compared && packets >= 2 * least_packets && pair.rows.size() > 1) {
+        if (ce > 0) compare_marks(pair, packets, ce);
+        compare_delays(pair, packets);
+    }
+    pair.is_compared = true;
+    for (Row& row : pair.rows) row.packets = row.ce = row.sampled = 0;
+}
+
+void PathWindows::end_window(Pair& pair) {
+    close(pair);
+    pair.is_compared = false;
+    for (std::uint32_t index = pair.active; index != none;) {
+        PathMember& member = paths_[index].member;
         member.is_active = false;
         index = std::exchange(member.next_active, none);
     }
     pair.active = none;
-    if (packets >= 2 * least_packets && pair.rows.size() > 1) {
-        if (ce > 0) compare_marks(pair, packets, ce);
-        compare_delays(pair, packets);
-    }
-    for (Row& row : pair.rows) row.packets = row.ce = row.sampled = 0;
 }
 
 void PathWindows::compare_marks(Pair& pair, std::uint64_t packets, std::uint64_t ce) {

@@ -102,6 +102,7 @@ private:
         std::uint32_t change_window = 0;  ///< of it
         std::uint8_t change_row = 0;      ///< the first one whose hop limit changed then
         bool is_rerouted = false;         ///< those of several have
+        bool is_compared = false;         ///< the window under way, in part: what follows is only counted
     };
 
     void begin(Flow& flow, std::uint8_t dscp);
@@ -114,6 +115,7 @@ private:
     Row* row_of(const Flow& flow);
     std::uint64_t packets_under_way(const Flow& flow) const;
     void restart(Row& row, std::int64_t changed_ns);
+    void end_window(Pair& pair);
     void close(Pair& pair);
     static void compare_marks(Pair& pair, std::uint64_t packets, std::uint64_t ce);
     void compare_delays(Pair& pair, std::uint64_t packets);

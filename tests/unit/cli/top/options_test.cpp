@@ -114,7 +114,7 @@ TEST(TopOptions, NamesThatAreNoneAreRefusedWithWhatIsNear) {
     EXPECT_THAT(refused({"-r", "x", "--columns", "flow,tiem"}), HasSubstr("did you mean 'time'?"));
     EXPECT_THAT(refused({"-r", "x", "--columns", ","}), HasSubstr("a list"));
     EXPECT_THAT(refused({"-r", "x", "--view", "flow"}),
-                HasSubstr("flows, hosts, congestion, events, packets, counters or io is expected"));
+                HasSubstr("flows, hosts, congestion, events, packets, counters, io or paths is expected"));
     EXPECT_THAT(refused({"-r", "x", "--theme", "dark"}), HasSubstr("safe, classic, light or plain is expected"));
     EXPECT_THAT(refused({"-r", "x", "--filter", "goodput >"}), HasSubstr("--filter goodput >: "));
 }
