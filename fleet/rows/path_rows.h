@@ -23,7 +23,7 @@ public:
     /// What had traffic in the interval `since_sequence` or later.
     StateRows rows(std::uint32_t since_sequence) const;
 
-    /// How long a sum without traffic is kept. One that comes back later begins anew.
+    /// How long a sum without traffic is kept. One that comes back later begins at 0 again.
     static constexpr std::uint32_t most_idle_intervals = 90;
 
 private:
