@@ -62,7 +62,7 @@ class Rows(unittest.TestCase):
 
 
 class Commands(Rows):
-    CAPTURES = ('nvme-rdma-rxe-errors.pcap.gz', 'nfs-rdma-rxe.pcap', 'srp-rxe.pcap.gz', 'nvme-rdma-rxe-loss.pcap.gz', 'nfs-rdma-siw.pcap')
+    CAPTURES = ('nvme-rdma-rxe-errors.pcap.gz', 'nfs-rdma-rxe.pcap', 'iser-rxe.pcap.gz', 'nvme-rdma-rxe-loss.pcap.gz', 'nfs-rdma-siw.pcap')
 
     def same(self, found, expected, what):
         for name in ('protocol', 'transport', 'initiator', 'target', 'target_name', 'queue', 'limit', 'open_max', 'operations',
