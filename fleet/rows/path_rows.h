@@ -25,6 +25,8 @@ public:
 
     /// How long a sum without traffic is kept. One that comes back later begins at 0 again.
     static constexpr std::uint32_t most_idle_intervals = 90;
+    /// Beyond this number, sums without traffic in the last interval are not kept. The engine's flows bound the others.
+    static constexpr std::size_t most_sums = 100'000;
 
 private:
     /// Transport, source, destination, DSCP, entropy.
