@@ -164,7 +164,7 @@ def times(cluster, folder, options):
 
 def measured(cluster, folder, options):
     if options.probe:
-        return {'ingest': ingest_by_sinks(cluster, folder, options), 'sizes': sizes(cluster)}
+        return {'ingest': ingest_by_sinks(cluster, folder, options)}
     report = {} if options.sparse else {'ingest': rate_of_ingest(cluster, options)}
     report['fill'] = fill(cluster, options)
     report['questions before merges'] = times(cluster, folder, options)
