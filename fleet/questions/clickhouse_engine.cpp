@@ -46,6 +46,7 @@ base::Result<Rows> Engine::ask(const std::string& query, std::size_t columns) {
         const std::size_t end = std::min(rest.find('\n'), rest.size());
         std::string_view line = rest.substr(0, end);
         rest.remove_prefix(std::min(end + 1, rest.size()));
+        if (line.empty() && columns > 1) continue;  // before the totals
         std::vector<std::string>& cells = rows.emplace_back();
         for (;;) {
             const std::size_t tab = line.find('\t');

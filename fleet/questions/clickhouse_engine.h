@@ -17,7 +17,8 @@ class Engine {
 public:
     explicit Engine(client::Access access) : client_(std::move(access)) {}
 
-    /// `columns` is the number that every row of the answer must have.
+    /// `columns` is the number that every row of the answer must have. The totals of a query that asks for them are the
+    /// last row.
     base::Result<Rows> ask(const std::string& query, std::size_t columns);
 
 private:

@@ -44,6 +44,15 @@ std::string list_of_pairs(const std::vector<PairName>& pairs) {
     return list;
 }
 
+/// A flow's DSCP and entropy are known from its first data packet on: they choose no rows.
+std::string list_of_hosts(const std::vector<PairName>& pairs) {
+    std::string list;
+    for (const PairName& pair : pairs)
+        list += fmt::format("{}({}, {}, {})", list.empty() ? "" : ", ", schema::text(std::get<0>(pair)),
+                            schema::text(std::get<1>(pair)), schema::text(std::get<2>(pair)));
+    return list;
+}
+
 struct ChosenPairs {
     std::vector<PairName> pairs = {};
     std::uint64_t all = 0;
@@ -143,16 +152,17 @@ base::Result<KnownPairs> ask_rows(Engine& engine, const Scope& scope, const std:
 /// Request to its answer, of flows whose packets have one entropy.
 base::Result<void> add_round_trips(Engine& engine, const Scope& scope, const std::vector<PairName>& pairs,
                                    KnownPairs& known) {
-    const Series series{.table = rows::flows_table(),
-                        .place = "flow",
-                        .joint = "x_transport, x_source_address, x_destination_address, x_dscp, x_entropy",
-                        .shown = {"transport", "source_address", "destination_address", "dscp", "entropy"},
-                        .where = fmt::format("entropies = 1 AND (transport, source_address, destination_address, dscp) "
-                                             "IN ({})",
-                                             list_of_pairs(pairs))};
-    auto answer = engine.ask(fmt::format("SELECT {}, y_amounts.1, y_amounts.2 FROM ({}){}", series.joint,
-                                         joined_series(scope, series), settings),
-                             7);
+    const Series series{
+        .table = rows::flows_table(),
+        .place = "flow",
+        .joint = "x_transport, x_source_address, x_destination_address, x_dscp, x_entropy",
+        .shown = {"transport", "source_address", "destination_address", "dscp", "entropy"},
+        .least = {"round_trip_min_ns"},
+        .where = fmt::format("entropies < 2 AND (transport, source_address, destination_address) IN ({})",
+                             list_of_hosts(pairs))};
+    auto answer = engine.ask(fmt::format("SELECT {}, y_amounts.1, y_amounts.2, y_round_trip_min_ns FROM ({}){}",
+                                         series.joint, joined_series(scope, series), settings),
+                             8);
     if (!answer) return base::Failure{answer.error()};
     for (const std::vector<std::string>& cells : *answer) {
         const auto pair = known.pairs.find(name_of(cells));
@@ -163,8 +173,8 @@ base::Result<void> add_round_trips(Engine& engine, const Scope& scope, const std
         if (row == pair->second.rows.end()) continue;
         metrics::FlowSnapshot sum;
         rows::set_amounts(sum, amounts_of(cells[5], cells[6]));
+        if (const std::uint64_t least = number_of(cells[7]); least != 0) sum.round_trip_min_ns = least;
         metrics::add_round_trips(*row, sum);
-        row->round_trip_min_ns = row->round_trip_ns.min();
     }
     return {};
 }

@@ -35,6 +35,7 @@ std::string series_of(const Scope& scope, const Series& series, std::string_view
     }
     for (const std::string_view name : series.counted)
         sql += fmt::format(", {} AS x_{}", increase(scope, column_of(series.table, name)), name);
+    for (const std::string_view name : series.least) sql += fmt::format(", argMax({0}, sequence) AS x_{0}", name);
     for (const std::string_view name : series.listed)
         sql += fmt::format(", groupUniqArrayArrayIf({0}, end_ns > {1}) AS x_{0}", name, scope.from_ns);
     return fmt::format(
@@ -56,6 +57,10 @@ std::string joined_series(const Scope& scope, const Series& series, std::string_
     }
     for (const std::string_view name : series.counted) {
         sums += fmt::format(", sum(x_{0}) AS s_{0}", name);
+        nearest += fmt::format(", argMax(s_{0}, x_rank) AS y_{0}", name);
+    }
+    for (const std::string_view name : series.least) {
+        sums += fmt::format(", minIf(x_{0}, x_{0} != 0) AS s_{0}", name);
         nearest += fmt::format(", argMax(s_{0}, x_rank) AS y_{0}", name);
     }
     for (const std::string_view name : series.listed) {

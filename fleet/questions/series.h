@@ -15,6 +15,7 @@ struct Series {
     std::string_view joint;  ///< the columns that daemons have alike: names of `x_` and `place`
     std::vector<std::string_view> shown = {};    ///< columns with an identity or a state
     std::vector<std::string_view> counted = {};  ///< columns with a counter or an estimate
+    std::vector<std::string_view> least = {};    ///< columns with a state, 0 if unknown: the least of all
     std::vector<std::string_view> listed = {};   ///< columns with a list: all values of the scope's rows
     std::string_view near = "'source', 'both'";  ///< values of own_end at the end whose figures count
     std::string_view far = "'destination'";      ///< at the end whose figures count if the near end has no daemon

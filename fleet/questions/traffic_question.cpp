@@ -40,22 +40,22 @@ std::string groups_query(const Scope& scope, GroupBy by) {
 }  // namespace
 
 base::Result<Traffic> ask_traffic(Engine& engine, const Scope& scope, GroupBy by, std::uint64_t top) {
-    const std::string groups = groups_query(scope, by);
+    // The totals are those of all groups: the flows are read once.
     const std::string sql = fmt::format(
-        "SELECT name, peer, flows, problems, sent, received, sent_packets, received_packets, sent_messages "
-        "FROM ({}) ORDER BY sent + received DESC, name, peer LIMIT {}{}",
-        groups, top, settings);
-    auto rows = engine.ask(sql, 9);
+        "SELECT name, peer, sum(flows), sum(problems), sum(sent) AS all_sent, sum(received) AS all_received, "
+        "sum(sent_packets), sum(received_packets), sum(sent_messages), count() FROM ({}) GROUP BY name, peer WITH "
+        "TOTALS "
+        "ORDER BY all_sent + all_received DESC, name, peer LIMIT {}{}",
+        groups_query(scope, by), top, settings);
+    auto rows = engine.ask(sql, 10);
     if (!rows) return base::Failure{rows.error()};
-    auto sums = engine.ask(fmt::format("SELECT count(), sum(sent), sum(received) FROM ({}){}", groups, settings), 3);
-    if (!sums) return base::Failure{sums.error()};
     Traffic out;
-    double bytes = 0;
-    if (!sums->empty()) {
-        out.all_groups = number_of(sums->front()[0]);
-        bytes = static_cast<double>(number_of(sums->front()[1]));
-        if (by == GroupBy::pair) bytes += static_cast<double>(number_of(sums->front()[2]));
-    }
+    if (rows->empty()) return out;
+    const std::vector<std::string> totals = std::move(rows->back());
+    rows->pop_back();
+    out.all_groups = number_of(totals[9]);
+    auto bytes = static_cast<double>(number_of(totals[4]));
+    if (by == GroupBy::pair) bytes += static_cast<double>(number_of(totals[5]));
     for (const std::vector<std::string>& row : *rows) {
         TrafficGroup& group = out.groups.emplace_back();
         group.name = group.address = row[0];

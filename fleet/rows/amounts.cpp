@@ -152,8 +152,9 @@ Histogram distribution_of(const Amounts& amounts, AmountKind kind, std::uint32_t
         if (at->second != 0) buckets.push_back({static_cast<std::uint16_t>(at->first & 0xffff), at->second});
     if (buckets.empty()) return {};
     const auto sum = amounts.find(amount_key(kind, sum_index, offset));
-    const std::uint64_t min = HistogramBuckets::lower_bound(buckets.front().index);
-    const std::uint64_t max = HistogramBuckets::lower_bound(buckets.back().index + 1u) - 1;
+    // The exact bounds do not add up. Midpoints of buckets are within 1 % of them.
+    const std::uint64_t min = HistogramBuckets::representative(buckets.front().index);
+    const std::uint64_t max = HistogramBuckets::representative(buckets.back().index);
     auto made = Histogram::restore(std::move(buckets), sum == amounts.end() ? 0 : sum->second, min, max);
     return made ? *std::move(made) : Histogram();
 }

@@ -134,7 +134,8 @@ void PathSums::add(const metrics::Snapshot& difference, std::span<const metrics:
     for (const metrics::FlowSnapshot& flow : difference.flows)
         if (flow.entropy.known() && flow.packets != 0) add_flow(flow, own, sequence);
     for (const metrics::PathWindowFigures& windows : difference.path_windows) add_windows(windows, sequence);
-    std::erase_if(sums_, [sequence](const auto& each) { return each.second.last + most_idle_intervals < sequence; });
+    const std::uint32_t idle = sums_.size() > most_sums ? 0 : most_idle_intervals;
+    std::erase_if(sums_, [&](const auto& each) { return each.second.last + idle < sequence; });
 }
 
 Row PathSums::row_of(const Key& key, const Sum& sum) {

@@ -23,8 +23,10 @@ public:
     /// What had traffic in the interval `since_sequence` or later.
     StateRows rows(std::uint32_t since_sequence) const;
 
-    /// How long a sum without traffic is kept. One that comes back later begins anew.
+    /// How long a sum without traffic is kept. One that comes back later begins at 0 again.
     static constexpr std::uint32_t most_idle_intervals = 90;
+    /// Beyond this number, sums without traffic in the last interval are not kept. The engine's flows bound the others.
+    static constexpr std::size_t most_sums = 100'000;
 
 private:
     /// Transport, source, destination, DSCP, entropy.

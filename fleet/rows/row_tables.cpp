@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "fleet/rows/command_rows.h"
-#include "fleet/rows/event_rows.h"
+#include "fleet/rows/flow_event_rows.h"
 #include "fleet/rows/flow_rows.h"
 #include "fleet/rows/path_rows.h"
 

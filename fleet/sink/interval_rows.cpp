@@ -7,7 +7,7 @@
 
 #include "base/hash.h"
 #include "fleet/rows/command_rows.h"
-#include "fleet/rows/event_rows.h"
+#include "fleet/rows/flow_event_rows.h"
 #include "fleet/rows/flow_rows.h"
 
 namespace fleet::sink {

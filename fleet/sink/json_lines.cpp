@@ -91,7 +91,7 @@ base::Result<void> JsonLines::write(const Batch& batch) {
     struct stat now {};
     struct stat held {};
     if (file_ && (::stat(path_.c_str(), &now) != 0 || ::fstat(file_.number(), &held) != 0 ||
-                            now.st_ino != held.st_ino || now.st_dev != held.st_dev))
+                  now.st_ino != held.st_ino || now.st_dev != held.st_dev))
         file_ = {};
     if (!file_)
         if (auto opened = open(); !opened) return opened;

@@ -129,7 +129,9 @@ void Sink::send_files() {
     pthread_setname_np(pthread_self(), "fleet sink");
     std::chrono::milliseconds pause = first_pause;
     while (!ends()) {
-        const std::vector<std::string> names = spool_->oldest(most_files, most_octets);
+        // Lines are many times longer than what they are made of: one interval at a time.
+        const std::size_t files = options_.jsonl.empty() ? most_files : 1;
+        const std::vector<std::string> names = spool_->oldest(files, most_octets);
         if (!names.empty() && send(names)) {
             pause = first_pause;
             continue;

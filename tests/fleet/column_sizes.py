@@ -2,8 +2,6 @@
 
 ClickHouse 18.16 has no codecs of columns. Delta followed by ZSTD stores the differences between neighbours; here a second table holds these
 differences, so that the servers compress them in the same way."""
-import clickhouse
-
 NUMBERS = ('UInt8', 'UInt16', 'UInt32', 'UInt64', 'Int64', 'DateTime')
 
 
@@ -51,5 +49,3 @@ def report(cluster, table, key):
     found = {name: (round(octets / rows, 2), round(delta.get(name, octets) / rows, 2)) for name, octets in plain.items()}
     return dict(sorted(found.items(), key=lambda each: -max(each[1])))
 
-
-__all__ = ['clickhouse', 'report']

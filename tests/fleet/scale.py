@@ -3,6 +3,9 @@
 and asked for. Prints what docs/fleet.md shows.
 
   RDMASCOPE_BINARY=build/release/rdmascope python3 tests/fleet/scale.py --hosts 50 --flows 200 --minutes 60
+  ... --hosts 1000 --flows 1000 --sparse       one hour of a million flows: the first and the last row of each, as the roll-ups keep them
+  ... --probe build/release/load_probe         ingest by the sink's own client, and the sink's CPU time
+  ... --columns                                bytes of each column, as it is and as the codec Delta would store it
 """
 import argparse
 import concurrent.futures
@@ -16,6 +19,7 @@ import time
 import urllib.request
 
 import clickhouse
+import column_sizes
 
 NS = 1_000_000_000
 BEGIN = 1_600_000_000 // 3600 * 3600
@@ -73,6 +77,33 @@ def rate_of_ingest(cluster, options):
             'bytes_a_row_sent': round(sum(map(len, bodies)) / rows, 1)}
 
 
+def cpu_seconds(cluster):
+    """Of the servers' processes, so far."""
+    ticks = 0
+    for server in cluster.servers:
+        fields = pathlib.Path(f'/proc/{server.process.pid}/stat').read_text().rsplit(')', 1)[1].split()
+        ticks += int(fields[11]) + int(fields[12])
+    return ticks / os.sysconf('SC_CLK_TCK')
+
+
+def ingest_by_sinks(cluster, folder, options):
+    """Hosts whose sinks send intervals of 1,000 flows, shaped like those of a capture, as fast as the servers take them."""
+    capture = pathlib.Path(__file__).resolve().parents[2] / 'pcaps/nvme-rdma-rxe-deep.pcap.gz'
+    out = {}
+    for hosts, intervals in ((1, 30), (4, 30)):
+        began, cpu = time.monotonic(), cpu_seconds(cluster)
+        probes = [subprocess.Popen([options.probe, cluster.servers[number % 2].url, cluster.servers[0].password, f'{folder}/spool{hosts}-{number}',
+                                    capture, f'load-{hosts}-{number}', '1000', str(intervals)], stdout=subprocess.PIPE, text=True)
+                  for number in range(hosts)]
+        reports = [json.loads(probe.communicate(timeout=600)[0]) for probe in probes]
+        seconds, cpu = time.monotonic() - began, cpu_seconds(cluster) - cpu
+        rows = sum(report['rows'] for report in reports)
+        out[f'{hosts} hosts'] = {'rows': rows, 'seconds': round(seconds, 1), 'rows_per_sec': round(rows / seconds),
+                                 'rows_per_server_cpu_sec': round(rows / cpu),
+                                 'sink_share_of_a_core': [report['cpu_share_at_10s'] for report in reports]}
+    return out
+
+
 def raw(server, sql):
     request = urllib.request.Request(server.url, data=sql.encode(),
                                      headers={'X-ClickHouse-User': 'default', 'X-ClickHouse-Key': server.password})
@@ -87,15 +118,16 @@ def fill(cluster, options):
     def run(number):
         server = cluster.servers[number]
         step = max(1, 2_000_000 // (half * options.flows))
-        for start in range(0, options.minutes * 6 + 1, step):
-            intervals = min(step, options.minutes * 6 + 1 - start)
+        starts = [(1, 1), (359, 1)] if options.sparse else [
+            (start, min(step, options.minutes * 6 + 1 - start)) for start in range(0, options.minutes * 6 + 1, step)]
+        for start, intervals in starts:
             server.query(f'INSERT INTO rdmascope.flows_local ({COLUMNS}) '
                          + shape(number * half, half, options.flows, start, intervals, options.hosts), timeout=1200,
                          max_memory_usage=6_000_000_000)
     began = time.monotonic()
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         list(pool.map(run, range(len(cluster.servers))))
-    rows = half * len(cluster.servers) * options.flows * (options.minutes * 6 + 1)
+    rows = half * len(cluster.servers) * options.flows * (2 if options.sparse else options.minutes * 6 + 1)
     return {'rows': rows, 'seconds': round(time.monotonic() - began, 1)}
 
 
@@ -117,15 +149,30 @@ def times(cluster, folder, options):
     password = pathlib.Path(folder) / 'password'
     password.write_text(cluster.servers[0].password)
     out = {}
-    for resolution in ('hour', 'minute', 'interval'):
+    for resolution in ('hour',) if options.sparse else ('hour', 'minute', 'interval'):
         for part in ('top', 'flows', 'hosts', 'pairs', 'why'):
-            began = time.monotonic()
+            began, cpu = time.monotonic(), cpu_seconds(cluster)
             asked = subprocess.run(
                 [BINARY, 'fleet', part, '--url', cluster.servers[0].url, '--user', 'default', '--password-file', password, '--json',
                  '--from', f'@{BEGIN}', '--to', f'@{BEGIN + options.minutes * 60}', '--resolution', resolution],
                 capture_output=True, text=True)
-            out[f'{part} {resolution}'] = round(time.monotonic() - began, 2) if asked.returncode == 0 else asked.stderr[:300]
+            seconds = round(time.monotonic() - began, 2)
+            out[f'{part} {resolution}'] = ({'seconds': seconds, 'server_cpu_seconds': round(cpu_seconds(cluster) - cpu, 2)}
+                                           if asked.returncode == 0 else asked.stderr[:300])
     return out
+
+
+def measured(cluster, folder, options):
+    if options.probe:
+        return {'ingest': ingest_by_sinks(cluster, folder, options)}
+    report = {} if options.sparse else {'ingest': rate_of_ingest(cluster, options)}
+    report['fill'] = fill(cluster, options)
+    report['questions before merges'] = times(cluster, folder, options)
+    report['sizes'] = sizes(cluster)
+    report['questions'] = times(cluster, folder, options)
+    if options.columns:
+        report['columns'] = column_sizes.report(cluster, 'flows_local', 'hour,host,boot,flow,sequence')
+    return report
 
 
 def main():
@@ -136,6 +183,9 @@ def main():
     parser.add_argument('--batches', type=int, default=100)
     parser.add_argument('--batch-rows', type=int, default=1000)
     parser.add_argument('--zstd', action='store_true', help='servers compress parts with zstd')
+    parser.add_argument('--sparse', action='store_true', help='of each flow only the first and the last row of the hour')
+    parser.add_argument('--probe', help='load_probe: measure ingest by sinks, and nothing else')
+    parser.add_argument('--columns', action='store_true', help='bytes of each column, too')
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix='rdmascope-scale-') as folder:
         cluster = clickhouse.Cluster(folder, zstd=options.zstd)
@@ -144,10 +194,7 @@ def main():
                                     capture_output=True, text=True).stdout
             for server in cluster.servers:
                 server.statements(schema)
-            report = {'ingest': rate_of_ingest(cluster, options), 'fill': fill(cluster, options)}
-            report['questions before merges'] = times(cluster, folder, options)
-            report['sizes'] = sizes(cluster)
-            report['questions'] = times(cluster, folder, options)
+            report = measured(cluster, folder, options)
     print(json.dumps(report, indent=1))
 
 

@@ -54,22 +54,24 @@ class Rows(unittest.TestCase):
             send(self.fleet.cluster.servers[shard].url, spool, capture, host, own, boot, intervals)
 
     def near(self, found, expected, what):
-        """Of a distribution: counts and sums are exact, quantiles within 1 %."""
+        """Of a distribution: counts and sums are exact, quantiles, the least and the greatest value within 1 %."""
         self.assertEqual((found['count'], found['sum']), (expected['count'], expected['sum']), what)
         for quantile in ('p50', 'p99', 'min', 'max'):
             if expected[quantile] is not None:
-                self.assertAlmostEqual(found[quantile], expected[quantile], delta=expected[quantile] * 0.011 + 1, msg=what)
+                self.assertAlmostEqual(found[quantile], expected[quantile], delta=expected[quantile] * 0.01 + 1, msg=f'{what} {quantile}')
 
 
 class Commands(Rows):
-    CAPTURES = ('nvme-rdma-rxe-errors.pcap.gz', 'nfs-rdma-rxe.pcap', 'srp-rxe.pcap.gz', 'nvme-rdma-rxe-loss.pcap.gz', 'nfs-rdma-siw.pcap')
+    CAPTURES = ('nvme-rdma-rxe-errors.pcap.gz', 'nfs-rdma-rxe.pcap', 'iser-rxe.pcap.gz', 'nvme-rdma-rxe-loss.pcap.gz', 'nfs-rdma-siw.pcap')
 
     def same(self, found, expected, what):
         for name in ('protocol', 'transport', 'initiator', 'target', 'target_name', 'queue', 'limit', 'open_max', 'operations',
                      'unbound_operations', 'late_operations', 'probes', 'events', 'overtaken', 'at_limit_ns', 'state_ns'):
             self.assertEqual(found.get(name), expected.get(name), f'{what}: {name}')
-        self.assertEqual([kind['kind'] for kind in found['kinds']], [kind['kind'] for kind in expected['kinds']], what)
-        for mine, theirs in zip(found['kinds'], expected['kinds']):
+        # A kind that still waits for its first answer has had no commands in the time that is asked for.
+        kinds = [kind for kind in expected['kinds'] if self.has_commands(kind)]
+        self.assertEqual([kind['kind'] for kind in found['kinds']], [kind['kind'] for kind in kinds], what)
+        for mine, theirs in zip(found['kinds'], kinds):
             for name, value in theirs.items():
                 label = f'{what}, {theirs["kind"]}: {name}'
                 if name == 'slowest':
@@ -82,15 +84,17 @@ class Commands(Rows):
                 else:
                     self.assertEqual(mine[name], value, label)
 
+    @staticmethod
+    def has_commands(kind):
+        return any(kind[name] for name in ('commands', 'unanswered', 'orphans', 'given_up', 'replaced'))
+
     def key(self, connection):
         return connection['initiator'], connection['target']
 
     def test_connections_are_those_of_one_host(self):
         for capture in self.CAPTURES:
             self.empty()
-            expected = [each for each in on_one_host('io', capture)['connections']
-                        if any(kind['commands'] + kind['unanswered'] + kind['orphans'] + kind['given_up'] + kind['replaced']
-                               for kind in each['kinds'])]
+            expected = on_one_host('io', capture)['connections']
             self.assertTrue(expected, capture)
             self.send(capture, 'near', '192.0.2.2')
             for resolution in RESOLUTIONS:
@@ -180,7 +184,7 @@ class Paths(Rows):
                 if name == 'flows' and not flows:
                     self.assertLessEqual(set(mine[name]), set(value), label)
                 elif name.startswith('rtt') and value is not None:
-                    self.assertAlmostEqual(mine[name], value, delta=value * 0.011 + 1, msg=label)
+                    self.assertAlmostEqual(mine[name], value, delta=value * 0.01 + 1, msg=label)
                 else:
                     self.assertEqual(mine[name], value, label)
 
@@ -198,6 +202,60 @@ class Events(Rows):
         lines = self.fleet.query('SELECT event, sum(events) FROM (SELECT host, boot, flow, event, max(events) - min(events) AS events '
                                  'FROM events GROUP BY host, boot, flow, event) GROUP BY event').splitlines()
         self.assertEqual({event: int(count) for event, count in (line.split('\t') for line in lines)}, expected)
+
+
+class JsonLines(Rows):
+    CAPTURE = 'nvme-rdma-rxe-errors.pcap.gz'
+    TABLES = ('flows', 'commands', 'events', 'paths', 'answers', 'hosts', 'health')
+
+    def rows_of(self, table):
+        # The size of the spool depends on how fast rows are sent.
+        columns = 'host, boot, sequence, end_ns, version, packets, wire_bytes, flows' if table == 'health' else '*'
+        return sorted(self.fleet.query(f'SELECT {columns} FROM {table}').splitlines())
+
+    def start(self, folder, path):
+        return subprocess.Popen([PROBE, path, '', f'{folder}/spool', PCAPS / self.CAPTURE, 'near', '192.0.2.2', str(BEGIN), '4'],
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+    def finish(self, process):
+        out, errors = process.communicate(timeout=120)
+        self.assertEqual(out, 'done\n', errors)
+        return errors
+
+    def test_the_lines_are_the_rows_of_the_engine(self):
+        self.empty()
+        self.send(self.CAPTURE, 'near', '192.0.2.2')
+        expected = {table: self.rows_of(table) for table in self.TABLES}
+        self.assertTrue(all(expected.values()))
+        self.empty()
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / 'rows.jsonl'
+            path.write_text('{"table":"flows","ho')  # what a process that was killed left
+            self.finish(self.start(folder, path))
+            torn, *lines = path.read_text().splitlines()
+        self.assertEqual(torn, '{"table":"flows","ho')
+        rows = [json.loads(line) for line in lines]
+        for table in self.TABLES:
+            mine = [{name: value for name, value in row.items() if name != 'table'} for row in rows if row['table'] == table]
+            self.fleet.insert(table, mine)
+            self.assertEqual(self.rows_of(table), expected[table], table)
+
+    def test_rows_wait_until_a_program_reads_the_pipe(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = f'{folder}/rows'
+            os.mkfifo(path)
+            process = self.start(folder, path)
+            spool = pathlib.Path(folder) / 'spool'
+            end = time.monotonic() + 60
+            while len(list(spool.glob('*.rows'))) < 4:
+                self.assertLess(time.monotonic(), end)
+                time.sleep(0.02)
+            self.assertIsNone(process.poll())
+            with open(path, encoding='utf-8') as pipe:
+                lines = [line for line in pipe if line.strip()]
+            self.assertIn('no program reads the pipe', self.finish(process))
+            self.assertEqual({json.loads(line)['table'] for line in lines}, set(self.TABLES))
+            self.assertEqual({json.loads(line)['sequence'] for line in lines} - {0}, {1, 2, 3, 4})
 
 
 if __name__ == '__main__':

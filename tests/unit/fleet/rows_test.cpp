@@ -1,7 +1,11 @@
 #include <gmock/gmock.h>
 
 #include "fleet/rows/amounts.h"
+#include "fleet/rows/command_rows.h"
+#include "fleet/rows/flow_event_rows.h"
 #include "fleet/rows/flow_rows.h"
+#include "fleet/rows/path_rows.h"
+#include "fleet/rows/row_json.h"
 #include "fleet/rows/row_table.h"
 #include "fleet/rows/row_tables.h"
 #include "fleet/schema/sql.h"
@@ -70,6 +74,73 @@ TEST(FleetRows, every_row_has_as_many_cells_as_its_table_has_columns) {
     EXPECT_EQ(host_row({}, {}).size(), hosts_table().columns.size());
     EXPECT_EQ(counter_row({}, {}).size(), counters_table().columns.size());
     EXPECT_EQ(health_row({}, {}, {}).size(), health_table().columns.size());
+    metrics::Snapshot snapshot;
+    snapshot.flows.push_back(busy_flow());
+    snapshot.flows.front().entropy = metrics::Entropy::of_udp(50'000);
+    snapshot.flows.front().commands.obtain().kinds.emplace_back().kind = "read";
+    PathSums sums;
+    sums.add(snapshot, {}, 1);
+    for (const auto& [table, rows] :
+         {std::pair(&commands_table(), command_rows(snapshot, {})),
+          std::pair(&events_table(), event_rows(snapshot, {})), std::pair(&paths_table(), sums.rows(1))}) {
+        ASSERT_FALSE(rows.empty()) << table->name;
+        for (const StateRow& row : rows) EXPECT_EQ(row.row.size(), table->columns.size()) << table->name;
+    }
+}
+
+std::uint64_t cell(const Table& table, const Row& row, std::string_view column) {
+    const auto at = std::ranges::find(table.columns, column, &Column::name) - table.columns.begin();
+    return std::get<std::uint64_t>(row[static_cast<std::size_t>(at)]);
+}
+
+TEST(FleetRows, sums_of_entropies_outlive_the_flows) {
+    PathSums sums;
+    metrics::Snapshot difference;
+    FlowSnapshot& flow = difference.flows.emplace_back(busy_flow());
+    flow.entropy = metrics::Entropy::of_udp(50'000);
+    sums.add(difference, {}, 1);
+    flow.id = 18;  // the first one has ended
+    flow.packets = 2;
+    sums.add(difference, {}, 2);
+    const StateRows rows = sums.rows(2);
+    ASSERT_EQ(rows.size(), 2u);  // the pair, and its entropy
+    EXPECT_EQ(cell(paths_table(), rows[0].row, "entropy"), 0u);
+    EXPECT_EQ(cell(paths_table(), rows[1].row, "entropy"), flow.entropy.number());
+    EXPECT_EQ(cell(paths_table(), rows[1].row, "packets"), 42u);
+    EXPECT_EQ(cell(paths_table(), rows[1].row, "since"), 1u);
+    EXPECT_EQ(sums.rows(3).size(), 0u) << "no traffic in the interval";
+    sums.add({}, {}, 3 + PathSums::most_idle_intervals);
+    sums.add(difference, {}, 4 + PathSums::most_idle_intervals);
+    const StateRows again = sums.rows(4 + PathSums::most_idle_intervals);
+    ASSERT_EQ(again.size(), 2u);
+    EXPECT_EQ(cell(paths_table(), again[1].row, "packets"), 2u);
+    EXPECT_EQ(cell(paths_table(), again[1].row, "since"), 4u + PathSums::most_idle_intervals);
+}
+
+TEST(FleetRows, json_lines_are_the_cells_of_row_binary) {
+    const Table table{.name = "t",
+                      .columns = {{"a", Type::u64, Nature::note},
+                                  {"b", Type::text, Nature::note},
+                                  {"c", Type::u32_list, Nature::note},
+                                  {"d", Type::i64, Nature::note},
+                                  {"e", Type::f64, Nature::note}},
+                      .key = "a"};
+    std::string binary;
+    append_row_binary(binary, table,
+                      {~std::uint64_t{0}, std::string("it\"s\n\xff"), Numbers{1, 2}, std::int64_t{-2}, 0.5});
+    append_row_binary(binary, table, {std::uint64_t{1}, std::string(), Numbers{}, std::int64_t{0}, 0.0});
+    const auto columns = columns_named(table, "a,b,c,d,e");
+    ASSERT_TRUE(columns);
+    std::string lines;
+    ASSERT_TRUE(append_json_lines(lines, "t", *columns, binary));
+    EXPECT_EQ(lines,
+              "{\"table\":\"t\",\"a\":18446744073709551615,\"b\":\"it\\\"s\\n\xef\xbf\xbd\",\"c\":[1,2],\"d\":-2,"
+              "\"e\":0.5}\n{\"table\":\"t\",\"a\":1,\"b\":\"\",\"c\":[],\"d\":0,\"e\":0}\n");
+    EXPECT_FALSE(columns_named(table, "a,z"));
+    for (std::size_t length = binary.size() - 1; length > binary.size() - 20; --length) {
+        std::string cut;
+        EXPECT_FALSE(append_json_lines(cut, "t", *columns, std::string_view(binary).substr(0, length))) << length;
+    }
 }
 
 TEST(FleetRows, amounts_give_back_the_figures_of_a_flow) {

@@ -48,6 +48,20 @@ TEST(FleetBatch, is_read_back) {
     EXPECT_EQ(back->sections[0].rows, 3u);
 }
 
+TEST(FleetBatch, rows_come_out_of_gzip_as_they_went_in) {
+    SectionWriter rows(rows::health_table());
+    const auto row = rows::health_row({"h", 1, 1, 10}, {}, {});
+    rows.add(row);
+    std::string expected;
+    rows::append_row_binary(expected, rows::health_table(), row);
+    Section section = rows.finish();
+    EXPECT_EQ(section.plain().value(), expected);
+    section.gzipped += section.gzipped;  // two intervals
+    EXPECT_EQ(section.plain().value(), expected + expected);
+    section.gzipped.resize(section.gzipped.size() - 3);
+    EXPECT_FALSE(section.plain());
+}
+
 TEST(FleetBatch, rows_of_one_table_are_sent_together) {
     Batch all;
     all.add(sample());

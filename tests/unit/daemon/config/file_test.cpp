@@ -169,6 +169,13 @@ TEST(Contradictions, of_rows_for_clickhouse) {
     config.clickhouse.spool = "/var/spool/rdmascope";
     config.clickhouse.interval_ns = 2 * config.engine.interval_ns;
     EXPECT_TRUE(contradictions(config).empty());
+    config.clickhouse.jsonl = "/run/rdmascope/rows.jsonl";
+    EXPECT_THAT(contradictions(config), ElementsAre("clickhouse.url: rows go to a server or to a file, not to both"));
+    config.clickhouse.url.clear();
+    EXPECT_TRUE(contradictions(config).empty());
+    config.clickhouse.spool.clear();
+    EXPECT_THAT(contradictions(config),
+                ElementsAre("clickhouse.spool: a folder is required where clickhouse.jsonl is set"));
 }
 
 TEST(ReadConfig, says_why_a_file_cannot_be_read) {

@@ -296,6 +296,12 @@ const std::vector<KeyCase>& cases() {
          {"\"clickhouse-1\"", "\"ftp://clickhouse-1\"", "8443"},
          "restart",
          SET(c.clickhouse.url == "https://clickhouse-1:8443")},
+        {"clickhouse.jsonl",
+         "\"\"",
+         {"\"\"", "\"/run/rdmascope/rows.jsonl\""},
+         {"\"rows.jsonl\"", "1"},
+         "restart",
+         SET(c.clickhouse.jsonl == "/run/rdmascope/rows.jsonl")},
         {"clickhouse.database",
          "\"rdmascope\"",
          {"\"rdmascope\"", "\"rdma_2\""},
@@ -375,7 +381,7 @@ std::string file_of(const KeyCase& each, const char* value) {
     std::string also;
     if (path == "capture.interfaces") also = "verbs_devices = [\"rxe0\"]\n";  // it may be empty then
     if (path == "recorder.memory") also = "max_file_size = \"1TiB\"\n";
-    if (path == "clickhouse.url") also = "spool = \"/var/spool/rdmascope\"\n";
+    if (path == "clickhouse.url" || path == "clickhouse.jsonl") also = "spool = \"/var/spool/rdmascope\"\n";
     return fmt::format("[{}]\n{}{} = {}\n", path.substr(0, dot), also, path.substr(dot + 1), value);
 }
 

@@ -1,4 +1,4 @@
-#include "fleet/rows/event_rows.h"
+#include "fleet/rows/flow_event_rows.h"
 
 #include <fmt/core.h>
 
