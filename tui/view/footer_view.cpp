@@ -14,8 +14,8 @@ namespace tui::inline view {
 namespace {
 
 constexpr std::uint32_t all_views = (1U << view_count) - 1;
-constexpr std::uint32_t lists_of_flows = bit_of(View::flows) | bit_of(View::congestion) | bit_of(View::io) |
-                                         bit_of(View::paths);
+constexpr std::uint32_t lists_of_flows =
+    bit_of(View::flows) | bit_of(View::congestion) | bit_of(View::io) | bit_of(View::paths);
 
 /// The most useful first: what does not fit is left to help.
 constexpr std::array shown_keys{

@@ -184,6 +184,27 @@ TEST(PathLossTimes, CountPacketsBetweenLosses) {
     EXPECT_EQ(figures.rows[1].losses, (LossTimes{.packets = 10, .packets_since = 10}));
 }
 
+/// A snapshot in the middle of a window ends no window, and is compared once.
+TEST(PathLossTimes, DoNotDependOnSnapshots) {
+    Bench bench(2);
+    Bench undisturbed(2);
+    for (Bench* each : {&bench, &undisturbed}) {
+        each->send(0, 1, 10, 5);
+        each->send(1, 1, 10);
+        if (each == &bench) bench.figures();
+        each->send(0, 1, 7, 7);
+        each->lose(0);
+        each->send(0, 1, 5, 5);
+        if (each == &bench) bench.figures();
+        each->send(0, 2, 10);
+    }
+    const PathWindowFigures figures = bench.figures();
+    EXPECT_EQ(figures.rows[0].losses, undisturbed.figures().rows[0].losses);
+    EXPECT_EQ(figures.rows[0].losses.packets, 32u);
+    EXPECT_EQ(figures.rows[0].losses.packets_since, 15u);
+    EXPECT_EQ(figures.rows[0].marks, (SignCounts{1, 0}));
+}
+
 TEST(PathLossTimes, TakeBackWhatWasNone) {
     Bench bench(2);
     bench.send(0, 1, 10);
