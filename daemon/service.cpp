@@ -100,6 +100,7 @@ struct Service::State final : Commands {
     base::Result<void> read_token();
     base::Result<void> open_fleet();
     base::Result<void, base::Errors> open_fabric();
+    base::Result<void> open_socket();
     base::Result<void> open_listener();
     void close_listener();
     base::Result<void, base::Errors> run(const std::function<void()>& ready);
@@ -181,6 +182,7 @@ struct Service::State final : Commands {
     std::string token;  ///< of http.token_file
     std::unique_ptr<http::PlainSite> site;
     http::LiveSite* live_site = nullptr;  ///< `site`, if there is a live page
+    http::ListeningSocket socket;         ///< of prometheus.listen, until `listener` has it
     std::unique_ptr<http::HttpServer> listener;
     std::atomic<bool> stopping = false;
     std::thread control_thread;  ///< answers of any length hold neither signals nor intervals up
@@ -225,6 +227,7 @@ base::Result<void, base::Errors> Service::State::open() {
     // Before the traces, which may lie in the same folder: the part that makes the folder gives it to `user`.
     if (const auto opened = open_control(); !opened) errors.push_back(opened.error());
     if (const auto read = read_token(); !read) errors.push_back(read.error());
+    if (const auto opened = open_socket(); !opened) errors.push_back(opened.error());
     auto password = read_clickhouse_password(config.clickhouse);
     if (!password) errors.push_back(password.error());
     auto tap = capture::Tap::open(tap_options(config));
@@ -361,6 +364,15 @@ base::Result<void, base::Errors> Service::State::open_fabric() {
     return {};
 }
 
+/// While this process may still see whose program has the port, and may take any port.
+base::Result<void> Service::State::open_socket() {
+    if (config.prometheus.listen.empty()) return {};
+    auto opened = http::listen_on(config.prometheus.listen);
+    if (!opened) return base::Failure{opened.error()};
+    socket = std::move(opened).value();
+    return {};
+}
+
 base::Result<void> Service::State::open_listener() {
     if (config.prometheus.listen.empty()) return {};
     http::Pages pages;
@@ -378,7 +390,7 @@ base::Result<void> Service::State::open_listener() {
     } else {
         site = std::make_unique<http::PlainSite>(std::move(pages));
     }
-    auto opened = http::HttpServer::open(config.prometheus.listen, *site);
+    auto opened = http::HttpServer::open(std::move(socket), *site);
     if (!opened) return base::Failure{opened.error()};
     listener = std::move(opened).value();
     if (live_site != nullptr) live_site->attach(listener.get());

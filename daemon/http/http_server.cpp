@@ -23,7 +23,6 @@
 #include "base/signal_block.h"
 #include "daemon/http/gzip.h"
 #include "daemon/http/job_thread.h"
-#include "daemon/http/listen_address.h"
 
 namespace service::http {
 namespace {
@@ -605,7 +604,12 @@ base::Result<std::unique_ptr<HttpServer>> HttpServer::open(const std::string& ad
                                                            const ServerBounds& bounds) {
     auto socket = listen_on(address);
     if (!socket.ok()) return base::Failure{socket.error()};
-    auto server = std::make_unique<MicroHttpServer>(std::move(*socket), handler, bounds);
+    return open(std::move(*socket), handler, bounds);
+}
+
+base::Result<std::unique_ptr<HttpServer>> HttpServer::open(ListeningSocket socket, Handler& handler,
+                                                           const ServerBounds& bounds) {
+    auto server = std::make_unique<MicroHttpServer>(std::move(socket), handler, bounds);
     if (const auto started = server->start(); !started) return base::Failure{started.error()};
     return std::unique_ptr<HttpServer>(std::move(server));
 }

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/result.h"
 #include "daemon/http/http_message.h"
+#include "daemon/http/listen_address.h"
 
 namespace service::http {
 
@@ -51,6 +52,9 @@ public:
     /// `address`: "127.0.0.1:14791", "[::1]:14791", ":14791" for all; port 0 is any free port. Errors say what is wrong
     /// and what to do. The handler outlives the server.
     static base::Result<std::unique_ptr<HttpServer>> open(const std::string& address, Handler& handler,
+                                                          const ServerBounds& bounds = {});
+    /// The same on a socket that listens already.
+    static base::Result<std::unique_ptr<HttpServer>> open(ListeningSocket socket, Handler& handler,
                                                           const ServerBounds& bounds = {});
     virtual ~HttpServer() = default;         ///< after it returns no client is answered
     virtual std::uint16_t port() const = 0;  ///< the actual port, if 0 was requested

@@ -9,6 +9,7 @@ import signal
 import socket
 import struct
 import subprocess
+import sys
 import tempfile
 import threading
 import time
@@ -777,6 +778,23 @@ class Rights(unittest.TestCase):
             effective = int(re.search(r"CapEff:\s+([0-9a-f]+)", status).group(1), 16)
             self.assertEqual(effective & ~(1 << 13), 0, "CAP_NET_RAW alone may stay")
             self.assertIn("NoNewPrivs:\t1", status)
+
+    def test_a_port_that_is_taken_is_said_with_its_holder(self):
+        """Also where the daemon's user may not look into the other process."""
+        serve = ("import socket, time; s = socket.socket(); s.bind(('127.0.0.1', 9879)); s.listen(); print('listens', flush=True); time.sleep(600)")
+        with Wire() as wire:
+            other = subprocess.Popen(wire.command(sys.executable, "-c", serve), stdout=subprocess.PIPE, text=True)
+            try:
+                self.assertEqual(other.stdout.readline(), "listens\n")
+                for service in ("", '[service]\nuser = "nobody"\n'):
+                    daemon = Daemon(wire, config=service)
+                    ended = wire.within(BINARY, "daemon", "--config", daemon.file, check=False)
+                    shutil.rmtree(daemon.folder)
+                    self.assertNotEqual(ended.returncode, 0)
+                    self.assertRegex(ended.stderr, rf"another program listens there: python[0-9.]* \(process {other.pid}\)")
+            finally:
+                other.kill()
+                other.communicate()
 
     def test_the_daemon_s_user_may_use_the_socket_and_takes_it_away(self):
         with Wire() as wire:
