@@ -46,7 +46,7 @@ constexpr std::array all{
     Command{"top", "show all flows live, or play back a capture", top::run, top::help, top::option_lists},
     Command{"daemon", "capture for months: Prometheus, history, flight recorder", daemon::run, daemon::help,
             daemon::option_lists},
-    Command{"fleet", "ask ClickHouse about all hosts: top, flows, pairs, why", fleet::run, fleet::help,
+    Command{"fleet", "ask ClickHouse about all hosts: top, flows, io, paths, pairs, why", fleet::run, fleet::help,
             fleet::option_lists},
     Command{"endpoint", "run an iWARP endpoint in software: serve, ping, bench, listen", endpoint::run, endpoint::help,
             endpoint::option_lists},
