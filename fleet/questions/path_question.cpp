@@ -23,13 +23,18 @@ using PairName = std::tuple<std::string, std::string, std::string, std::uint64_t
 
 PairName name_of(const std::vector<std::string>& row) { return {row[0], row[1], row[2], number_of(row[3])}; }
 
+/// Where the columns of path_state_columns() begin in a row of ask_rows().
+constexpr std::size_t first_state = 18;
+
 constexpr std::string_view names_of_pair = "transport, source_address, destination_address, dscp";
 
 Series paths_series(std::string where) {
+    std::vector<std::string_view> shown{"entropies"};
+    for (const std::string_view name : rows::path_state_columns()) shown.push_back(name);
     return {.table = rows::paths_table(),
             .place = "transport, source_address, destination_address, dscp, entropy, since",
             .joint = "transport, source_address, destination_address, dscp, entropy",
-            .shown = {"entropies"},
+            .shown = std::move(shown),
             .counted = {"packets", "wire_bytes", "ecn_ce_packets", "late_packets", "repeated_packets", "loss_episodes",
                         "entropy_changes"},
             .listed = {"flows", "hop_limits"},
@@ -107,7 +112,9 @@ void add_whole(KnownPairs& known, PathPair& pair, const std::vector<std::string>
     sum.placing += outcomes.placing;
 }
 
-void add_entropy(PathPair& pair, const std::vector<std::string>& row, const rows::Amounts& amounts) {
+/// `from_ns`: routes that changed before are those of all that is asked for.
+void add_entropy(PathPair& pair, const std::vector<std::string>& row, const rows::Amounts& amounts,
+                 std::int64_t from_ns) {
     if (number_of(row[5]) == 0) return;
     PathRow& out = pair.rows.emplace_back();
     out.figures.entropy = metrics::Entropy(number_of(row[4]));
@@ -118,6 +125,13 @@ void add_entropy(PathPair& pair, const std::vector<std::string>& row, const rows
         *figure = number_of(row[at++]);
     for (const std::int64_t flow : list_of(row[15])) out.flows.push_back(static_cast<std::uint64_t>(flow));
     out.windows = rows::windows_of(out.figures.entropy, amounts);
+    std::vector<std::int64_t> states;
+    for (std::size_t i = first_state; i < row.size(); ++i)
+        states.push_back(static_cast<std::int64_t>(number_of(row[i])));
+    rows::set_path_states(out.windows, states);
+    if (out.windows.rerouted_ns > from_ns) return;
+    out.windows.rerouted_ns = 0;
+    out.windows.losses_before = {};
 }
 
 /// Entropies in ascending order: path_pairs() has them so. What a receiver does is known of all that it is sent.
@@ -127,13 +141,15 @@ base::Result<KnownPairs> ask_rows(Engine& engine, const Scope& scope, const std:
         destinations += fmt::format("{}{}", destinations.empty() ? "" : ", ", schema::text(std::get<2>(pair)));
     const std::string chosen = fmt::format("({}) IN ({})", names_of_pair, list_of_pairs(pairs));
     const std::string where = fmt::format("{} OR (entropy = 0 AND destination_address IN ({}))", chosen, destinations);
+    std::string states;
+    for (const std::string_view name : rows::path_state_columns()) states += fmt::format(", y_{}", name);
     auto answer = engine.ask(
         fmt::format(
             "SELECT {}, entropy, y_packets, y_wire_bytes, y_ecn_ce_packets, y_late_packets, y_repeated_packets, "
             "y_loss_episodes, y_entropy_changes, y_entropies, y_amounts.1, y_amounts.2, y_flows, "
-            "y_hop_limits, {} AS is_chosen FROM ({}) ORDER BY {}, entropy{}",
-            names_of_pair, chosen, joined_series(scope, paths_series(where)), names_of_pair, settings),
-        18);
+            "y_hop_limits, {} AS is_chosen{} FROM ({}) ORDER BY {}, entropy{}",
+            names_of_pair, chosen, states, joined_series(scope, paths_series(where)), names_of_pair, settings),
+        first_state + rows::path_state_columns().size());
     if (!answer) return base::Failure{answer.error()};
     KnownPairs known;
     PathPair others;
@@ -144,7 +160,7 @@ base::Result<KnownPairs> ask_rows(Engine& engine, const Scope& scope, const std:
         if (number_of(row[4]) == 0)
             add_whole(known, pair, row, amounts);
         else
-            add_entropy(pair, row, amounts);
+            add_entropy(pair, row, amounts, scope.from_ns);
     }
     return known;
 }

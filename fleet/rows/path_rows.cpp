@@ -12,6 +12,7 @@ namespace {
 
 using metrics::EntropyWindows;
 using metrics::HoleOutcomes;
+using metrics::LossTimes;
 using N = Nature;
 using T = Type;
 
@@ -20,6 +21,9 @@ constexpr std::array entropy_counters{
     &metrics::EntropyFigures::ecn_ce_packets,   &metrics::EntropyFigures::late_packets,
     &metrics::EntropyFigures::repeated_packets, &metrics::EntropyFigures::loss_episodes,
 };
+
+constexpr std::array loss_counters{&LossTimes::packets, &LossTimes::episodes, &LossTimes::packets_since,
+                                   &LossTimes::widest_gap};
 
 void merge_entropy(EntropyWindows& into, const EntropyWindows& one) {
     into.entropy = one.entropy;
@@ -70,6 +74,17 @@ const Table& paths_table() {
                                                                   {"entropy_changes", T::u64, N::counter},
                                                                   {"entropies", T::u64, N::identity},
                                                                   {"hop_limits", T::u32_list, N::state},
+                                                                  {"present_packets", T::u64, N::state},
+                                                                  {"present_episodes", T::u64, N::state},
+                                                                  {"present_packets_since", T::u64, N::state},
+                                                                  {"present_widest_gap", T::u64, N::state},
+                                                                  {"present_last_ns", T::i64, N::state},
+                                                                  {"former_packets", T::u64, N::state},
+                                                                  {"former_episodes", T::u64, N::state},
+                                                                  {"former_packets_since", T::u64, N::state},
+                                                                  {"former_widest_gap", T::u64, N::state},
+                                                                  {"former_last_ns", T::i64, N::state},
+                                                                  {"rerouted_ns", T::i64, N::state},
                                                                   {"amount_keys", T::u32_list, N::amounts},
                                                                   {"amounts", T::u64_list, N::amounts},
                                                                   {"own_end", T::label, N::state},
@@ -153,6 +168,11 @@ Row PathSums::row_of(const Key& key, const Sum& sum) {
     row.emplace_back(sum.entropy_changes);
     row.emplace_back(sum.entropies);
     row.emplace_back(sum.hop_limits);
+    for (const LossTimes EntropyWindows::*const losses : {&EntropyWindows::losses, &EntropyWindows::losses_before}) {
+        for (const auto member : loss_counters) row.emplace_back(sum.windows.*losses.*member);
+        row.emplace_back((sum.windows.*losses).last_ns);
+    }
+    row.emplace_back(sum.windows.rerouted_ns);
     append_amounts(row, amounts_of(sum.windows, sum.evenness, sum.outcomes));
     row.emplace_back(sum.own_end);
     row.emplace_back(std::uint64_t{0});
@@ -169,6 +189,23 @@ StateRows PathSums::rows(std::uint32_t since_sequence) const {
                        row_of(key, sum)});
     }
     return out;
+}
+
+std::span<const std::string_view> path_state_columns() {
+    static constexpr std::array<std::string_view, 11> names{
+        "present_packets", "present_episodes", "present_packets_since", "present_widest_gap", "present_last_ns",
+        "former_packets",  "former_episodes",  "former_packets_since",  "former_widest_gap",  "former_last_ns",
+        "rerouted_ns"};
+    return names;
+}
+
+void set_path_states(EntropyWindows& windows, std::span<const std::int64_t> states) {
+    std::size_t at = 0;
+    for (LossTimes* const losses : {&windows.losses, &windows.losses_before}) {
+        for (const auto member : loss_counters) losses->*member = static_cast<std::uint64_t>(states[at++]);
+        losses->last_ns = states[at++];
+    }
+    windows.rerouted_ns = states[at];
 }
 
 EntropyWindows windows_of(metrics::Entropy entropy, const Amounts& amounts) {

@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <map>
 #include <span>
+#include <string_view>
 #include <tuple>
 
 #include "fleet/rows/amounts.h"
@@ -55,5 +56,11 @@ private:
 /// The windows of an entropy, from the amounts of its row.
 metrics::EntropyWindows windows_of(metrics::Entropy entropy, const Amounts& amounts);
 metrics::HoleOutcomes outcomes_of(const Amounts& amounts);
+
+/// The columns that say when an entropy lost packets, since the routes changed last and until then, and when they
+/// changed.
+std::span<const std::string_view> path_state_columns();
+/// `states`: the values of these columns, in their order.
+void set_path_states(metrics::EntropyWindows& windows, std::span<const std::int64_t> states);
 
 }  // namespace fleet::rows

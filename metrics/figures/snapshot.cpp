@@ -61,8 +61,7 @@ std::vector<Address> subnet_addresses(const Snapshot& snapshot) {
         add(attempt.server.address);
     }
     std::ranges::sort(addresses);
-    const auto rest = std::ranges::unique(addresses);
-    addresses.erase(rest.begin(), rest.end());
+    addresses.erase(std::unique(addresses.begin(), addresses.end()), addresses.end());
     return addresses;
 }
 

@@ -66,7 +66,7 @@ class Usage(unittest.TestCase):
         path = self.folder / "names"
         path.write_text('0x1 "one"\n0x2 two\n12 "x"\n0x3 "three" four\n')
         for line in (2, 3, 4):
-            self.fails(1, f"{path}:{line}: a GUID and a name in quotes are expected", "--node-names", path)
+            self.fails(1, f"{path}:{line}: a GUID or a LID, and a name in quotes, are expected", "--node-names", path)
 
 
 @needs_simulator
