@@ -83,7 +83,9 @@ Row heading(Role role) {
 }
 
 /// Columns that belong to answers are left out of tables without answers.
-bool is_shown(std::size_t column, Role role) { return has_answers(role) || column < 2 || column == std::tuple_size_v<Row> - 1; }
+bool is_shown(std::size_t column, Role role) {
+    return has_answers(role) || column < 2 || column == std::tuple_size_v<Row> - 1;
+}
 
 void append(std::string& out, const std::vector<Row>& rows, Role role) {
     std::array<std::size_t, std::tuple_size_v<Row>> widths{};
