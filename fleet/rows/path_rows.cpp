@@ -21,12 +21,14 @@ constexpr std::array entropy_counters{
     &metrics::EntropyFigures::repeated_packets, &metrics::EntropyFigures::loss_episodes,
 };
 
+/// Signs add up over changes of routes too: in tables, sums never shrink.
 void merge_entropy(EntropyWindows& into, const EntropyWindows& one) {
     into.entropy = one.entropy;
     metrics::PathWindowFigures sum;
     metrics::PathWindowFigures other;
     sum.rows = {into};
     other.rows = {one};
+    other.rows.front().rerouted_ns = 0;
     metrics::merge_windows(sum, other, metrics::PartOrder::other_follows);
     into = sum.rows.front();
 }
