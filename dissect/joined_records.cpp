@@ -24,7 +24,7 @@ void visit_joined_records(const Unit& unit, const std::function<void(const Disse
     dissection.layer_count = 1;
     dissection.present.insert(LayerId::sa_record);
     std::vector<std::byte> bytes;
-    for (const JoinedRecord& record : joined_records(*unit.rmpp, wire::mad::record_octets(octets)).all()) {
+    for (const JoinedRecord& record : joined_records(*unit.rmpp, wire::mad::record_octets(octets))) {
         bytes.resize(joined_record_prefix);
         base::store_be64(bytes.data(), record.number);
         bytes.insert(bytes.end(), record.octets.begin(), record.octets.end());

@@ -36,30 +36,54 @@ std::uint32_t data_of_payload(std::uint32_t payload, std::uint32_t class_header,
 
 }  // namespace
 
-bool RmppSegment::holds(std::uint64_t first, std::uint64_t length) const {
-    if (length == 0 || first + length > data.size()) return false;
-    for (std::uint64_t at = first / segment_octets; at <= (first + length - 1) / segment_octets; ++at)
-        if (at >= held.size() || held[at] == 0) return false;
-    return true;
+std::optional<std::vector<std::byte>> RmppSegment::bytes(std::uint64_t first, std::uint64_t length) const {
+    if (length == 0 || held == nullptr) return {};
+    const std::uint64_t end = first + length;
+    const auto begin = held->find(static_cast<std::uint32_t>(first / segment_octets + 1));
+    std::uint64_t reached = first;
+    // Nothing is copied before all of it is there.
+    for (auto at = begin; reached < end; ++at) {
+        if (at == held->end() || at->first != reached / segment_octets + 1) return {};
+        const std::uint64_t segment_begin = (at->first - std::uint64_t{1}) * segment_octets;
+        const std::uint64_t segment_end = segment_begin + at->second.size();
+        if (segment_end < end && at->second.size() < segment_octets) return {};
+        reached = segment_begin + segment_octets;
+    }
+    std::vector<std::byte> out;
+    out.reserve(length);
+    for (auto at = begin; out.size() < length; ++at) {
+        const std::size_t skipped = out.empty() ? first % segment_octets : 0;
+        const std::size_t here = std::min<std::size_t>(at->second.size() - skipped, length - out.size());
+        const auto from = at->second.begin() + static_cast<std::ptrdiff_t>(skipped);
+        out.insert(out.end(), from, from + static_cast<std::ptrdiff_t>(here));
+    }
+    return out;
 }
 
-JoinedRecords joined_records(const RmppSegment& segment, std::uint32_t length) {
-    JoinedRecords joined;
-    if (length == 0 || segment.segment_octets == 0 || segment.is_repeated) return joined;
+std::vector<JoinedRecord> joined_records(const RmppSegment& segment, std::uint32_t length) {
+    std::vector<JoinedRecord> joined;
+    if (length == 0 || segment.segment_octets == 0 || segment.is_repeated || segment.held == nullptr) return joined;
+    const auto own = segment.held->find(segment.number);
+    if (own == segment.held->end() || own->second.empty()) return joined;
     const std::uint64_t begin = (segment.number - std::uint64_t{1}) * segment.segment_octets;
-    const std::uint64_t end = std::min<std::uint64_t>(begin + segment.segment_octets, segment.data.size());
-    if (end <= begin) return joined;
+    const std::uint64_t end = begin + own->second.size();
     const auto add = [&](std::uint64_t number) {
         const std::uint64_t first = number * length;
         const bool is_inside = first >= begin && first + length <= end;
-        if (is_inside || !segment.holds(first, length)) return;
-        joined.records[joined.count++] = {number, segment.data.subspan(first, length)};
+        if (is_inside) return;
+        if (auto octets = segment.bytes(first, length)) joined.push_back({number, *std::move(octets)});
     };
     const std::uint64_t first_number = begin / length;
     const std::uint64_t last_number = (end - 1) / length;
     add(first_number);
     if (last_number != first_number) add(last_number);
     return joined;
+}
+
+/// With what a place in the table takes.
+std::size_t RmppTransfers::Transfer::octets_held() const {
+    constexpr std::size_t segment_with_place = wire::mad_octets + 80;
+    return held.size() * segment_with_place;
 }
 
 const RmppSegment* RmppTransfers::note(const Dissection& dissection, base::Bytes bytes) {
@@ -121,14 +145,14 @@ const RmppSegment* RmppTransfers::note_data(const Key& key, base::Bytes mad, std
     segment_ = {};
     segment_.number = number;
     segment_.is_last = is_last;
-    segment_.is_repeated = number <= transfer.held.size() && transfer.held[number - 1] != 0;
+    segment_.is_repeated = transfer.held.contains(number);
     segment_.segment_octets = room;
     if (!segment_.is_repeated) store(transfer, number, mad.subspan(data_octet, used));
     segment_.count = transfer.count;
     if (is_last) segment_.octets = transfer.octets.value_or(0);
-    if (is_last && !transfer.is_too_large) segment_.missing = number - std::min(number, transfer.held_count);
-    segment_.data = transfer.data;
-    segment_.held = transfer.held;
+    if (is_last && !transfer.is_too_large)
+        segment_.missing = number - static_cast<std::uint32_t>(std::min<std::size_t>(number, transfer.held.size()));
+    if (!transfer.is_too_large) segment_.held = &transfer.held;
     return &segment_;
 }
 
@@ -137,16 +161,10 @@ void RmppTransfers::store(Transfer& transfer, std::uint32_t number, base::Bytes 
     if (transfer.is_too_large) return;
     if (begin + data.size() > bounds_.transfer_octets) {
         transfer.is_too_large = true;
-        transfer.data = {};
-        transfer.held = {};
-        transfer.held_count = 0;
+        transfer.held.clear();
         return;
     }
-    if (transfer.data.size() < begin + data.size()) transfer.data.resize(begin + data.size());
-    if (transfer.held.size() < number) transfer.held.resize(number);
-    std::ranges::copy(data, transfer.data.begin() + static_cast<std::ptrdiff_t>(begin));
-    transfer.held[number - 1] = 1;
-    ++transfer.held_count;
+    transfer.held.emplace(number, std::vector<std::byte>(data.begin(), data.end()));
     keep_bounds(transfer);
 }
 
@@ -160,16 +178,10 @@ RmppTransfers::Transfer& RmppTransfers::begin(const Key& key) {
     if (transfers_.size() < std::max<std::size_t>(bounds_.transfers, 1)) {
         transfers_.push_back(std::make_unique<Transfer>());
     } else {
-        // The one that is forgotten lends its memory.
         std::iter_swap(std::ranges::min_element(transfers_, oldest), transfers_.end() - 1);
     }
-    Transfer& transfer = *transfers_.back();
-    std::vector<std::byte> data = std::move(transfer.data);
-    std::vector<std::uint8_t> held = std::move(transfer.held);
-    data.clear();
-    held.clear();
-    transfer = {.key = key, .data = std::move(data), .held = std::move(held)};
-    return transfer;
+    *transfers_.back() = {.key = key};
+    return *transfers_.back();
 }
 
 void RmppTransfers::forget(const Transfer* transfer) {
@@ -180,7 +192,7 @@ void RmppTransfers::forget(const Transfer* transfer) {
 void RmppTransfers::keep_bounds(const Transfer& present) {
     const auto octets = [&] {
         std::size_t sum = 0;
-        for (const auto& transfer : transfers_) sum += transfer->data.capacity() + transfer->held.capacity();
+        for (const auto& transfer : transfers_) sum += transfer->octets_held();
         return sum;
     };
     while (transfers_.size() > 1 && octets() > bounds_.octets) {

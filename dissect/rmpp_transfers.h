@@ -1,9 +1,9 @@
 #pragma once
 #include <array>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
-#include <span>
 #include <vector>
 
 #include "base/bytes.h"
@@ -21,30 +21,22 @@ struct RmppSegment {
     /// Of the last: the bytes of data of the whole transfer.
     std::uint64_t octets = 0;
     std::uint32_t segment_octets = 0;  ///< of data, in every segment except the last
-    /// The data of the transfer, in their order, up to the last byte that passed. Bytes of segments that are not `held`
-    /// are zero. Empty if the transfer is too large.
-    base::Bytes data = {};
-    std::span<const std::uint8_t> held = {};  ///< by number - 1: not zero if the segment has passed
+    /// The data of the segments that have passed, by number; null if the transfer is too large.
+    const std::map<std::uint32_t, std::vector<std::byte>>* held = nullptr;
 
-    /// Whether all bytes from `first` on have passed.
-    bool holds(std::uint64_t first, std::uint64_t length) const;
+    /// `length` bytes of the transfer from `first` on; no value if some of them have not passed.
+    std::optional<std::vector<std::byte>> bytes(std::uint64_t first, std::uint64_t length) const;
 };
 
 /// A record that lies in several segments, all of them captured.
 struct JoinedRecord {
     std::uint64_t number = 0;  ///< in the table, from 0
-    base::Bytes octets = {};
-};
-struct JoinedRecords {
-    std::array<JoinedRecord, 2> records = {};
-    std::size_t count = 0;
-
-    std::span<const JoinedRecord> all() const { return std::span(records).first(count); }
+    std::vector<std::byte> octets = {};
 };
 
 /// The records of a table that this segment makes whole: one that began before it, and one that continues after it if
 /// the next segment came earlier. `length`: bytes of each record.
-JoinedRecords joined_records(const RmppSegment& segment, std::uint32_t length);
+std::vector<JoinedRecord> joined_records(const RmppSegment& segment, std::uint32_t length);
 
 /// Puts the segments of the Reliable Multi-Packet Protocol together, of any class that has them. Segments may be lost,
 /// repeated or out of order.
@@ -75,15 +67,15 @@ private:
     struct Transfer {
         Key key = {};
         std::uint64_t last_use = 0;
-        std::vector<std::byte> data = {};
-        std::vector<std::uint8_t> held = {};
-        std::uint32_t held_count = 0;
+        /// A segment's number may be anything: memory is needed for those that have passed alone.
+        std::map<std::uint32_t, std::vector<std::byte>> held = {};
         std::uint32_t acknowledged = 0;  ///< the number of the last segment that the receiver acknowledged
         std::optional<std::uint32_t> count = {};
         std::optional<std::uint64_t> octets = {};
         bool is_too_large = false;
 
-        bool is_complete() const { return count && held_count == *count; }
+        bool is_complete() const { return count && held.size() == *count; }
+        std::size_t octets_held() const;
     };
 
     const RmppSegment* note_data(const Key& key, base::Bytes mad, std::uint32_t data_octet);

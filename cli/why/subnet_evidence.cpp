@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "fabric/findings/subnet_finding.h"
 #include "fabric/node_names.h"
@@ -98,21 +99,35 @@ private:
     std::map<Lid, Place> ports_ = {};
 };
 
-/// The ports of the links by which the flows of an answer enter and leave the subnet.
+/// Where the packets of an answer come from and go to. Requests for a connection belong to no flow: the frames of the
+/// evidence say which they are.
+std::vector<metrics::Address> ends_of(const Answer& answer, const metrics::Snapshot& snapshot) {
+    std::vector<metrics::Address> ends;
+    for (const std::uint64_t id : answer.flows)
+        if (const metrics::FlowSnapshot* const flow = snapshot.flow(id))
+            ends.insert(ends.end(), {flow->source.address, flow->destination.address});
+    if (answer.verdict != Verdict::connection_unanswered) return ends;
+    for (const Evidence& one : answer.evidence)
+        for (const std::uint64_t frame : one.frames) {
+            const auto attempt =
+                std::ranges::lower_bound(snapshot.attempts, frame, {}, &metrics::ConnectionAttempt::request_frame);
+            if (attempt != snapshot.attempts.end() && attempt->request_frame == frame)
+                ends.insert(ends.end(), {attempt->client.address, attempt->server.address});
+        }
+    return ends;
+}
+
+/// The ports of the links by which the packets of an answer enter and leave the subnet.
 std::set<PortId> ports_of(const Answer& answer, const metrics::Snapshot& snapshot, const Subnet& subnet,
                           const LidTable& lids) {
     std::set<PortId> ports;
-    for (const std::uint64_t id : answer.flows) {
-        const metrics::FlowSnapshot* const flow = snapshot.flow(id);
-        if (flow == nullptr) continue;
-        for (const metrics::Address& address : {flow->source.address, flow->destination.address}) {
-            const auto lid = lid_of(address);
-            const auto port = lid ? lids.find(*lid) : std::nullopt;
-            if (!port) continue;
-            ports.insert(*port);
-            const ::fabric::Port* const entry = subnet.find(*port);
-            if (entry != nullptr && entry->peer) ports.insert(*entry->peer);
-        }
+    for (const metrics::Address& address : ends_of(answer, snapshot)) {
+        const auto lid = lid_of(address);
+        const auto port = lid ? lids.find(*lid) : std::nullopt;
+        if (!port) continue;
+        ports.insert(*port);
+        const ::fabric::Port* const entry = subnet.find(*port);
+        if (entry != nullptr && entry->peer) ports.insert(*entry->peer);
     }
     return ports;
 }

@@ -224,7 +224,7 @@ void ManagementLearner::learn_records(const Unit& unit, base::Bytes mad) {
     for (std::uint32_t i = 0; i < records.count; ++i)
         learn_record(attribute_id, mad.subspan(records.octet + std::size_t{i} * records.length, records.length));
     if (unit.rmpp == nullptr) return;
-    for (const JoinedRecord& joined : joined_records(*unit.rmpp, wire::mad::record_octets(mad)).all())
+    for (const JoinedRecord& joined : joined_records(*unit.rmpp, wire::mad::record_octets(mad)))
         learn_record(attribute_id, joined.octets);
 }
 

@@ -25,14 +25,25 @@ constexpr std::array entropy_counters{
 constexpr std::array loss_counters{&LossTimes::packets, &LossTimes::episodes, &LossTimes::packets_since,
                                    &LossTimes::widest_gap};
 
-void merge_entropy(EntropyWindows& into, const EntropyWindows& one) {
-    into.entropy = one.entropy;
+EntropyWindows merged(const EntropyWindows& earlier, const EntropyWindows& later) {
     metrics::PathWindowFigures sum;
     metrics::PathWindowFigures other;
-    sum.rows = {into};
-    other.rows = {one};
+    sum.rows = {earlier};
+    other.rows = {later};
     metrics::merge_windows(sum, other, metrics::PartOrder::other_follows);
-    into = sum.rows.front();
+    return sum.rows.front();
+}
+
+/// Signs add up over changes of routes too: in tables, sums never shrink. Losses are those since the last change.
+void merge_entropy(EntropyWindows& into, const EntropyWindows& one) {
+    into.entropy = one.entropy;
+    const EntropyWindows present = merged(into, one);
+    EntropyWindows more = one;
+    more.rerouted_ns = 0;
+    into = merged(into, more);
+    into.losses = present.losses;
+    into.losses_before = present.losses_before;
+    into.rerouted_ns = present.rerouted_ns;
 }
 
 Amounts amounts_of(const EntropyWindows& windows, const metrics::Histogram& evenness, const HoleOutcomes& outcomes) {

@@ -64,8 +64,8 @@ class Usage(unittest.TestCase):
 
     def test_a_file_of_names_with_mistakes(self):
         path = self.folder / "names"
-        path.write_text('0x1 "one"\n0x2 two\n12 "x"\n0x3 "three" four\n')
-        for line in (2, 3, 4):
+        path.write_text('0x1 "one"\n0x2 two\n12 "x"\n0x3 "three" four\nlid 7 "seven"\nlid x "x"\n')
+        for line in (2, 3, 4, 6):
             self.fails(1, f"{path}:{line}: a GUID or a LID, and a name in quotes, are expected", "--node-names", path)
 
 

@@ -1,5 +1,7 @@
 #include "metrics/measure/roce/unreliable_requests.h"
 
+#include <algorithm>
+
 #include "metrics/measure/packet/psn.h"
 #include "metrics/measure/roce/observed_requests.h"
 
@@ -59,7 +61,7 @@ void UnreliableRequests::on_past_request(const RocePacket& packet, std::uint64_t
     if (fills) {
         ++request.reordered;
         if (hole.counted && request.missing > 0) --request.missing;
-        take_back_loss(flow, hole);
+        take_back_loss(flow, hole, position);
         store_.record(flow, RareHistogram::late_depth, request.next - position);
         store_.record(flow, RareHistogram::late_ns, psn::elapsed(hole.noticed_ns, record.time_ns));
         store_.show(flow, EventKind::reordered, record.frame, request.next - position);
@@ -72,10 +74,21 @@ void UnreliableRequests::on_past_request(const RocePacket& packet, std::uint64_t
         [&](ObservedFlows& observed) { observe_past(observed, flow, packet.flow, record, progress, fills); });
 }
 
-/// All of the hole has come late: nothing was lost.
-void UnreliableRequests::take_back_loss(const Flow& flow, const MissingRanges::Range& hole) {
-    LossEpisodes& losses = store_.troubles[flow.trouble].losses;
-    if (hole.end - hole.begin > 1 || losses.count == 0) return;
+/// The last missing packet of an episode came late: nothing was lost. Holes before the first packet that was captured
+/// were never counted.
+void UnreliableRequests::take_back_loss(const Flow& flow, const MissingRanges::Range& hole, std::uint64_t position) {
+    constexpr std::uint64_t reach = LossEpisodes::most_apart + 1;
+    FlowTrouble& trouble = store_.troubles[flow.trouble];
+    LossEpisodes& losses = trouble.losses;
+    if (!hole.counted) return;
+    bool remains = false;
+    losses.last_position = 0;
+    for (const MissingRanges::Range& range : trouble.missing.ranges) {
+        if (range.begin == range.end || !range.counted) continue;
+        losses.last_position = std::max(losses.last_position, range.end - 1);
+        remains = remains || (range.begin <= position + reach && position < range.end + reach);
+    }
+    if (remains || losses.count == 0) return;
     --losses.count;
     store_.path_windows.take_back_loss(flow);
 }

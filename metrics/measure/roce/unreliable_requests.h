@@ -17,7 +17,7 @@ public:
 
 private:
     void on_past_request(const RocePacket& packet, std::uint64_t position);
-    void take_back_loss(const Flow& flow, const MissingRanges::Range& hole);
+    void take_back_loss(const Flow& flow, const MissingRanges::Range& hole, std::uint64_t position);
 
     Tracking& tracking_;
     FlowStore& store_;

@@ -93,6 +93,35 @@ std::uint64_t cell(const Table& table, const Row& row, std::string_view column) 
     return std::get<std::uint64_t>(row[static_cast<std::size_t>(at)]);
 }
 
+std::uint64_t amount(const Table& table, const Row& row, std::uint32_t key) {
+    const auto list = [&](std::string_view column) {
+        const auto at = std::ranges::find(table.columns, column, &Column::name) - table.columns.begin();
+        return std::get<Numbers>(row[static_cast<std::size_t>(at)]);
+    };
+    const Numbers keys = list("amount_keys");
+    const auto at = std::ranges::find(keys, std::uint64_t{key}) - keys.begin();
+    return at == std::ssize(keys) ? 0 : list("amounts")[static_cast<std::size_t>(at)];
+}
+
+/// The windows of an interval begin again when routes change; what was before stays in the sum.
+TEST(FleetRows, signs_add_up_over_changes_of_routes) {
+    PathSums sums;
+    metrics::Snapshot difference;
+    FlowSnapshot& flow = difference.flows.emplace_back(busy_flow());
+    flow.entropy = metrics::Entropy::of_udp(50'000);
+    metrics::PathWindowFigures& windows = difference.path_windows.emplace_back();
+    windows.source = flow.source.address;
+    windows.destination = flow.destination.address;
+    windows.rows.push_back({.entropy = flow.entropy, .marks = {5, 1}});
+    sums.add(difference, {}, 1);
+    windows.rows.front() = {.entropy = flow.entropy, .marks = {2, 0}, .rerouted_ns = 7};
+    sums.add(difference, {}, 2);
+    const StateRows rows = sums.rows(2);
+    ASSERT_EQ(rows.size(), 2u);
+    EXPECT_EQ(amount(paths_table(), rows[1].row, amount_key(AmountKind::path_sign, 0)), 7u);
+    EXPECT_EQ(amount(paths_table(), rows[1].row, amount_key(AmountKind::path_sign, 1)), 1u);
+}
+
 TEST(FleetRows, sums_of_entropies_outlive_the_flows) {
     PathSums sums;
     metrics::Snapshot difference;

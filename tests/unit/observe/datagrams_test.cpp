@@ -90,7 +90,7 @@ TEST(MadAssembler, puts_datagrams_of_two_threads_together) {
 }
 
 TEST(MadAssembler, drops_a_datagram_with_a_record_missing) {
-    for (const std::size_t missing : {1, 3, 7}) {
+    for (const std::size_t missing : std::to_array<std::size_t>({1, 3, 7})) {
         MadAssembler assembler;
         auto records = records_of(datagram(3, 0x12, 0x11, 1), MadEvent::sent, 10);
         records.erase(records.begin() + static_cast<std::ptrdiff_t>(missing));

@@ -2,16 +2,17 @@
 /// describe them: 200 bytes of data in each segment of Subnet Administration, and 20 bytes of its header counted too.
 #include "dissect/rmpp_transfers.h"
 
+#include <algorithm>
 #include <gtest/gtest.h>
 #include <string>
 #include <vector>
 
+#include "tests/support/allocations.h"
 #include "wire/mad_class.h"
 
 namespace {
 
 using dissect::Dissection;
-using dissect::JoinedRecords;
 using dissect::LayerId;
 using dissect::RmppSegment;
 using dissect::RmppTransfers;
@@ -83,8 +84,7 @@ const RmppSegment* note(RmppTransfers& transfers, const Datagram& datagram) {
 
 std::vector<std::uint64_t> joined(const RmppSegment* segment) {
     std::vector<std::uint64_t> numbers;
-    const JoinedRecords records = dissect::joined_records(*segment, record_length);
-    for (const dissect::JoinedRecord& record : records.all()) {
+    for (const dissect::JoinedRecord& record : dissect::joined_records(*segment, record_length)) {
         numbers.push_back(record.number);
         EXPECT_EQ(record.octets.size(), record_length);
         for (std::size_t i = 0; i < record.octets.size(); ++i)
@@ -192,7 +192,7 @@ TEST(RmppTransfers, memory_is_bounded) {
     EXPECT_EQ(joined(note(transfers, table.segment(2, 3))), Numbers{1});
     const RmppSegment* segment = note(transfers, table.segment(3, 3));  // beyond 400 bytes
     EXPECT_EQ(segment->octets, 560u);
-    EXPECT_TRUE(segment->data.empty());
+    EXPECT_EQ(segment->held, nullptr);
     EXPECT_EQ(joined(segment), Numbers{});
 }
 
@@ -202,9 +202,41 @@ TEST(RmppTransfers, a_segment_number_is_no_size) {
     datagram.rmpp(Type::data, 0, 0xffffffff, 0);
     const RmppSegment* segment = note(transfers, datagram);
     ASSERT_NE(segment, nullptr);
-    EXPECT_TRUE(segment->data.empty());
+    EXPECT_EQ(segment->held, nullptr);
     datagram.rmpp(Type::data, flag_last, 0, 220);
     EXPECT_EQ(note(transfers, datagram), nullptr);
+}
+
+/// Ports that anybody can send to: one datagram must not cost what a whole table does.
+TEST(RmppTransfers, a_segment_far_ahead_takes_no_memory_for_those_before) {
+    RmppTransfers transfers;
+    Datagram datagram = Table(5).segment(1);
+    datagram.rmpp(Type::data, 0, 20'000, 0);
+    support::fail_allocations_of(4096);
+    const RmppSegment* segment = note(transfers, datagram);
+    support::fail_allocations_of(0);
+    ASSERT_NE(segment, nullptr);
+    EXPECT_EQ(segment->number, 20'000u);
+    EXPECT_EQ(joined(segment), Numbers{});
+}
+
+TEST(RmppTransfers, a_record_may_lie_in_many_segments) {
+    // A record of 504 bytes has parts of three segments, which come in any order: 0 to 503, 504 to 1007.
+    const Table table(9);  // 1008 bytes: six segments
+    ASSERT_EQ(table.segments(), 6u);
+    for (const auto& order : {std::vector<std::uint32_t>{1, 2, 3, 4, 5, 6}, {6, 5, 4, 3, 2, 1}, {4, 1, 6, 3, 5, 2}}) {
+        RmppTransfers transfers;
+        std::vector<std::uint64_t> numbers;
+        for (const std::uint32_t number : order)
+            for (const auto& record : dissect::joined_records(*note(transfers, table.segment(number)), 504)) {
+                numbers.push_back(record.number);
+                ASSERT_EQ(record.octets.size(), 504u);
+                for (std::size_t i = 0; i < record.octets.size(); ++i)
+                    ASSERT_EQ(record.octets[i], octet_of(record.number * 504 + i)) << i;
+            }
+        std::ranges::sort(numbers);
+        EXPECT_EQ(numbers, (Numbers{0, 1}));
+    }
 }
 
 TEST(RmppTransfers, segments_of_vendors_and_datagrams_without_segments) {

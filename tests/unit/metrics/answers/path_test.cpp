@@ -108,7 +108,7 @@ TEST(PathQuestion, IsNotAskedWithinOneMachine) {
         std::ranges::copy(std::to_array<std::uint8_t>({127, 0, 0, last}), address.octets.begin());
         return address;
     };
-    for (const std::uint64_t losses : {0, 5}) {
+    for (const std::uint64_t losses : std::to_array<std::uint64_t>({0, 5})) {
         auto flows = eight_ports(losses);
         for (metrics::FlowSnapshot& flow : flows) {
             flow.source.address = loopback(1);

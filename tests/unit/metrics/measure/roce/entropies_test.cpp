@@ -139,6 +139,43 @@ TEST(UcLosses, AreHoles) {
     EXPECT_EQ(path_of(script).late_depth.max(), 15u);
 }
 
+/// 10 is lost. 20, near it, comes late, and 33 is lost: too far from 10 to be of its episode.
+TEST(UcLosses, ALatePacketTakesNoLossOfOthersBack) {
+    Script script(500, metrics::Service::uc);
+    script.entropy = Entropy::of_udp(50'000);
+    for (std::int64_t i = 0; i < 30; ++i)
+        if (i != 10 && i != 20) script.request(i, uc | send_only, 64);
+    script.request(20, uc | send_only, 64);
+    EXPECT_EQ(path_of(script).loss_episodes, 1u);
+    for (std::int64_t i = 30; i < 40; ++i)
+        if (i != 33) script.request(i, uc | send_only, 64);
+    EXPECT_EQ(path_of(script).loss_episodes, 2u);
+}
+
+/// The parts of a hole come one by one: it is a loss until the last one has come.
+TEST(UcLosses, AHoleIsALossWhileAnyOfItIsMissing) {
+    Script script(500, metrics::Service::uc);
+    script.entropy = Entropy::of_udp(50'000);
+    for (std::int64_t i = 0; i < 20; ++i)
+        if (i < 10 || i > 12) script.request(i, uc | send_only, 64);
+    for (const auto& [late, episodes] : {std::pair{11, 1u}, std::pair{10, 1u}, std::pair{12, 0u}}) {
+        script.request(late, uc | send_only, 64);
+        EXPECT_EQ(path_of(script).loss_episodes, episodes) << late;
+    }
+    // What is lost next is a loss of its own.
+    for (std::int64_t i = 20; i < 30; ++i)
+        if (i != 22) script.request(i, uc | send_only, 64);
+    EXPECT_EQ(path_of(script).loss_episodes, 1u);
+}
+
+/// The capture begins with 5, and 4 comes after the loss of 7.
+TEST(UcLosses, WhatCameBeforeTheCaptureTakesNoneBack) {
+    Script script(500, metrics::Service::uc);
+    script.entropy = Entropy::of_udp(50'000);
+    for (const std::int64_t i : {5, 6, 8, 4, 9}) script.request(i, uc | send_only, 64);
+    EXPECT_EQ(path_of(script).loss_episodes, 1u);
+}
+
 TEST(RoceLosses, LatePacketsAreNone) {
     Script script;
     script.identification = 1;
