@@ -75,6 +75,7 @@ struct Finder final : upper::Listener {
     void ended(const upper::Connection& connection) override;
 };
 
+void read_to(upper::Listener& listener, const Frames& frames, const upper::ReaderOptions& options = {});
 /// Reads all frames; answered commands in the order of their responses.
 Finder read(const Frames& frames, const upper::ReaderOptions& options = {});
 
