@@ -124,6 +124,25 @@ class Kinds(IoTestCase):
         self.assertEqual(kinds["write"]["inline_bytes"], 4 * 512 + 40 * 4096)
         self.assertEqual(kinds["write"]["moved_out_bytes"], 2 * 131072)
 
+    def test_the_host_s_own_time_lies_between_commands(self):
+        wanted = {row["response"]: row for row in expected()}
+        spans = {}
+        for row in self.csv("--each", "-r", NVME):
+            if row["end"] == "answered" and row["kind"] not in ("keep_alive", "async_event"):
+                want = wanted[row["response_frame"]]
+                spans.setdefault(int(row["connection"]), []).append((int(want["begin_ns"]), latency(want)))
+        for connection in self.json("-r", NVME)["connections"]:
+            pauses, end = [], None
+            for begin, duration in sorted(spans.get(connection["connection"], [])):
+                if end is not None and begin > end:
+                    pauses.append(begin - end)
+                end = max(end or 0, begin + duration)
+            found = connection["host_next_ns"]
+            self.assertEqual([found["count"], found["sum"]], [len(pauses), sum(pauses)])
+            if pauses:
+                self.assertEqual([found["min"], found["max"]], [min(pauses), max(pauses)])
+            self.assertEqual(found["sum"], connection["state_ns"]["host"])
+
     def test_csv_has_the_same(self):
         rows = self.csv("-n", "-r", NVME)
         of_json = [(connection["connection"], kind["kind"], kind["commands"], kind["latency_ns"]["sum"])
