@@ -146,6 +146,11 @@ private:
     bool descends_ = true;
 };
 
+/// An unknown text has no value.
+inline exporters::Value text_or_none(const std::string& text) {
+    return text.empty() ? exporters::Value{} : exporters::Value{text};
+}
+
 /// The error if --sort names no column; empty if the name is valid.
 template <class Row>
 std::string unknown_order(const ColumnSet<Row>& columns, std::string_view sort) {

@@ -40,13 +40,11 @@ std::optional<std::uint64_t> frame_or_none(std::uint64_t frame) {
     return frame == 0 ? std::nullopt : std::optional(frame);
 }
 
-using Builder = exporters::FieldBuilder<Each>;
-
-Value text_or_none(const std::string& text) { return text.empty() ? Value{} : Value{text}; }
+using EachBuilder = exporters::FieldBuilder<Each>;
 
 /// A column of text, `-` where it is empty.
 template <class Of>
-void text(Builder& out, std::string path, std::string help, Of of) {
+void text(EachBuilder& out, std::string path, std::string help, Of of) {
     std::string title = path;
     out.add(std::move(path), {}, std::move(title), Unit::text, std::move(help),
             [of](const Each& row) { return text_or_none(of(row)); });
@@ -54,7 +52,7 @@ void text(Builder& out, std::string path, std::string help, Of of) {
 
 /// A column of a number that the table prints as it is.
 template <class Of>
-void number(Builder& out, std::string path, Unit unit, std::string help, Of of) {
+void number(EachBuilder& out, std::string path, Unit unit, std::string help, Of of) {
     std::string title = path;
     exporters::Field<Each>& column =
         out.add(std::move(path), {}, std::move(title), unit, std::move(help),
@@ -64,7 +62,7 @@ void number(Builder& out, std::string path, Unit unit, std::string help, Of of) 
 
 /// A column of a duration.
 template <class Of>
-void duration(Builder& out, std::string path, std::string title, std::string help, Of of) {
+void duration(EachBuilder& out, std::string path, std::string title, std::string help, Of of) {
     exporters::Field<Each>& column =
         out.add(std::move(path), {}, std::move(title), Unit::ns, std::move(help),
                 [of](const Each& row) { return exporters::value(std::optional<std::uint64_t>(of(row.record))); });
@@ -75,7 +73,7 @@ void duration(Builder& out, std::string path, std::string title, std::string hel
 }
 
 /// What the table combines of several columns.
-void add_brief(Builder& out) {
+void add_brief(EachBuilder& out) {
     out.add("frames", {}, "frames", Unit::frame, "frames of the request, of data, of the response",
             [](const Each& row) { return row.record.request_first_frame; })
         .text = [](const Each& row) { return frames_cell(row.record); };
@@ -85,7 +83,7 @@ void add_brief(Builder& out) {
              [](const CommandRecord& record) { return std::optional(record.repair_own_ns + record.repair_behind_ns); });
 }
 
-void add_identity(Builder& out) {
+void add_identity(EachBuilder& out) {
     out.add("connection", {}, "connection", Unit::code, "number of the connection in the capture",
             [](const Each& row) { return row.connection; });
     number(out, "number", Unit::code, "number of the command on the connection", &CommandRecord::number);
@@ -103,7 +101,7 @@ void add_identity(Builder& out) {
     text(out, "error", "class of the error", [](const Each& row) { return row.record.error; });
 }
 
-void add_data(Builder& out) {
+void add_data(EachBuilder& out) {
     using Record = CommandRecord;
     number(out, "bytes", Unit::bytes, "what it asked for, or brought along", &Record::bytes);
     number(out, "advertised_bytes", Unit::bytes, "memory that the target may use", &Record::advertised_bytes);
@@ -116,7 +114,7 @@ void add_data(Builder& out) {
     number(out, "open", Unit::count, "commands open when it was asked, with it", &Record::open_with_it);
 }
 
-void add_frames(Builder& out) {
+void add_frames(EachBuilder& out) {
     constexpr std::array<std::pair<const char*, std::uint64_t CommandRecord::*>, 5> frames{
         {{"request_first_frame", &CommandRecord::request_first_frame},
          {"request_last_frame", &CommandRecord::request_last_frame},
@@ -128,7 +126,7 @@ void add_frames(Builder& out) {
                 [member](const Each& row) { return exporters::value(frame_or_none(row.record.*member)); });
 }
 
-void add_times(Builder& out) {
+void add_times(EachBuilder& out) {
     out.add("begin_ns", {}, "begin_ns", Unit::time, "time of the request's first packet, ns since 1970",
             [](const Each& row) { return row.record.begin_ns; });
     duration(out, "latency_ns", "latency", "from the request's first packet to the response's last",
@@ -148,7 +146,7 @@ void add_times(Builder& out) {
              [](const CommandRecord& record) { return std::optional(record.repair_behind_ns); });
 }
 
-constexpr std::array<std::string_view, 16> table_names{
+constexpr std::array<std::string_view, 16> each_table_names{
     "frames", "connection", "protocol",        "kind",        "id",     "target", "bytes", "latency", "request_ns",
     "before", "data_ns",    "target_after_ns", "response_ns", "repair", "open",   "status"};
 
@@ -202,11 +200,11 @@ nlohmann::ordered_json json_of(const Each& row) {
 
 const ColumnSet<EachTable::Row>& each_columns() {
     static const ColumnSet<Each> all = [] {
-        Builder made;
+        EachBuilder made;
         add_brief(made);
         const std::size_t first_of_csv = made.all.size();
         for (const auto add : {add_identity, add_data, add_frames, add_times}) add(made);
-        return ColumnSet<Each>(std::move(made.all), first_of_csv, table_names);
+        return ColumnSet<Each>(std::move(made.all), first_of_csv, each_table_names);
     }();
     return all;
 }

@@ -14,29 +14,27 @@ using exporters::Unit;
 using exporters::Value;
 using metrics::CommandConnectionFigures;
 using metrics::CommandKindFigures;
-using Column = exporters::Field<KindRow>;
-using Builder = exporters::FieldBuilder<KindRow>;
+using KindBuilder = exporters::FieldBuilder<KindRow>;
 
-Value text_or_none(const std::string& text) { return text.empty() ? Value{} : Value{text}; }
-
-Value share(std::uint64_t part, std::uint64_t whole) {
+Value ratio(std::uint64_t part, std::uint64_t whole) {
     if (whole == 0) return {};
     return static_cast<double>(part) / static_cast<double>(whole);
 }
 
-void counter(Builder& out, std::string path, Unit unit, std::string help, std::uint64_t CommandKindFigures::*member) {
+void counter(KindBuilder& out, std::string path, Unit unit, std::string help,
+             std::uint64_t CommandKindFigures::*member) {
     std::string title = path;
     out.add(std::move(path), {}, std::move(title), unit, std::move(help),
             [member](const KindRow& row) { return row.kind->*member; });
 }
 
-void quantile(Builder& out, std::string path, std::string title, std::string help, double rank) {
+void quantile(KindBuilder& out, std::string path, std::string title, std::string help, double rank) {
     out.add(std::move(path), {}, std::move(title), Unit::ns, std::move(help),
             [rank](const KindRow& row) { return exporters::value(row.kind->latency_ns.quantile(rank)); });
 }
 
 /// Shares of the latency, as the table shows its parts.
-void add_shares(Builder& out) {
+void add_shares(KindBuilder& out) {
     constexpr std::array<std::pair<const char*, const char*>, metrics::command_part_count> parts{
         {{"request", "share of the latency: the request passes"},
          {"before", "share of the latency: path and target, before data or response"},
@@ -47,12 +45,12 @@ void add_shares(Builder& out) {
         out.add(fmt::format("{}_share", parts[i].first), {}, parts[i].first, Unit::share, parts[i].second,
                 [i](const KindRow& row) {
                     return row.connection->split_is_known()
-                               ? share(row.kind->parts_ns[i].sum(), row.kind->latency_ns.sum())
+                               ? ratio(row.kind->parts_ns[i].sum(), row.kind->latency_ns.sum())
                                : Value{};
                 });
 }
 
-void add_parts(Builder& out) {
+void add_parts(KindBuilder& out) {
     for (std::size_t i = 0; i < metrics::command_part_count; ++i) {
         const std::string path = fmt::format("{}_ns", metrics::command_part_names[i]);
         out.add(path, {}, path, Unit::ns, "sum of this part of the latency", [i](const KindRow& row) {
@@ -62,19 +60,19 @@ void add_parts(Builder& out) {
 }
 
 /// Figures that the table combines of several.
-void add_brief(Builder& out) {
+void add_brief(KindBuilder& out) {
     out.add("ends", {}, "initiator > target", Unit::text, "both ends of the connection",
             [](const KindRow& row) { return Value{ends_text(*row.connection, *row.names)}; });
     add_shares(out);
     out.add("repair_share", {}, "repair", Unit::share, "share of the latency within repairs of lost packets",
-            [](const KindRow& row) { return share(row.kind->repair_ns(), row.kind->latency_ns.sum()); });
+            [](const KindRow& row) { return ratio(row.kind->repair_ns(), row.kind->latency_ns.sum()); });
     out.add("operations_mean", {}, "ops", Unit::ratio, "operations of RDMA for each command",
-            [](const KindRow& row) { return share(row.kind->operations, row.kind->commands); });
+            [](const KindRow& row) { return ratio(row.kind->operations, row.kind->commands); });
     out.add("left_open", {}, "unanswered", Unit::count, "commands without a response, for whatever reason",
             [](const KindRow& row) { return Value{row.kind->unanswered + row.kind->given_up + row.kind->replaced}; });
 }
 
-void add_connection(Builder& out) {
+void add_connection(KindBuilder& out) {
     out.add("connection", {}, "connection", Unit::code, "its number in the capture",
             [](const KindRow& row) { return Value{row.connection->number}; });
     out.add("protocol", {}, "protocol", Unit::text, "upper layer",
@@ -91,7 +89,7 @@ void add_connection(Builder& out) {
             [](const KindRow& row) { return text_or_none(row.connection->target_name); });
 }
 
-void add_counters(Builder& out) {
+void add_counters(KindBuilder& out) {
     using Kind = CommandKindFigures;
     out.add("kind", {}, "kind", Unit::text, "kind of command",
             [](const KindRow& row) { return text_or_none(row.kind->kind); })
@@ -109,7 +107,7 @@ void add_counters(Builder& out) {
     counter(out, "given_up", Unit::count, "open commands that were forgotten", &Kind::given_up);
 }
 
-void add_all(Builder& out) {
+void add_all(KindBuilder& out) {
     add_connection(out);
     add_counters(out);
     out.add("latency_sum_ns", {}, "latency_sum_ns", Unit::ns, "sum of latencies",
@@ -128,7 +126,7 @@ void add_all(Builder& out) {
     counter(out, "repair_behind_ns", Unit::ns, "sum of times behind repairs of others", &Kind::repair_behind_ns);
 }
 
-constexpr std::array<std::string_view, 17> table_names{
+constexpr std::array<std::string_view, 17> kind_table_names{
     "protocol",    "ends",           "kind",         "commands",
     "errors",      "bytes",          "p50",          "p99",
     "max",         "request_share",  "before_share", "data_share",
@@ -136,7 +134,7 @@ constexpr std::array<std::string_view, 17> table_names{
     "left_open"};
 
 KindColumns from(const KindColumns& columns, std::string_view path) {
-    const auto first = std::ranges::find(columns, path, &Column::path);
+    const auto first = std::ranges::find(columns, path, &exporters::Field<KindRow>::path);
     return {first, columns.end()};
 }
 
@@ -144,11 +142,11 @@ KindColumns from(const KindColumns& columns, std::string_view path) {
 
 const ColumnSet<KindRow>& kind_columns() {
     static const ColumnSet<KindRow> all = [] {
-        Builder made;
+        KindBuilder made;
         add_brief(made);
         const std::size_t first_of_csv = made.all.size();
         add_all(made);
-        return ColumnSet<KindRow>(std::move(made.all), first_of_csv, table_names);
+        return ColumnSet<KindRow>(std::move(made.all), first_of_csv, kind_table_names);
     }();
     return all;
 }
