@@ -136,11 +136,11 @@ _rdmascope_io() {
         --filter) return ;;
         --by) _rdmascope_words 'pair initiator target protocol all lba'; return ;;
         --interval) _rdmascope_words '1ms 10ms 100ms 1s'; return ;;
-        -s | --snapshot-length | -B | --buffer-size | -c | --seconds | --top) return ;;
+        -s | --snapshot-length | -B | --buffer-size | -c | --seconds | --flow | --top) return ;;
     esac
     if [[ $current == -* ]]; then
         _rdmascope_words '-i --interface -r --read-file -s --snapshot-length -B --buffer-size -p --no-promiscuous-mode
-            -c --seconds -F --as -K --no-crc --each --json --csv --columns --filter --sort --top --by --interval -n --node-names -h --help --version'
+            -c --seconds -F --flow --as -K --no-crc --each --json --csv --columns --filter --sort --top --by --interval -n --node-names -h --help --version'
     else
         _rdmascope_expression
     fi

@@ -1,11 +1,13 @@
 #include "cli/io/io.h"
 
+#include <algorithm>
 #include <unistd.h>
 
 #include "cli/analysis/session.h"
 #include "cli/console.h"
 #include "cli/io/capture_run.h"
 #include "cli/io/each_table.h"
+#include "cli/io/flow_choice.h"
 #include "cli/io/interval_report.h"
 #include "cli/io/kind_list.h"
 #include "cli/io/kinds_report.h"
@@ -68,18 +70,20 @@ int run(const std::vector<std::string>& arguments, const Environment& environmen
         print_errors("io", names.errors());
         return exit_failed;
     }
+    FlowChoice flow;
+    if (const std::optional<int> status = flow.find(options)) return *status;
     TextOutput output(STDOUT_FILENO);
     EachTable each(options, names, output);
     RangeGroups ranges(names);
-    KindList list(options, names);
+    KindList list(options, names, flow);
     metrics::CommandMeasure::RecordSink sink;
     if (options.each)
-        sink = [&each](const metrics::CommandConnectionFigures& connection, const metrics::CommandRecord& record) {
-            each.add(connection, record);
+        sink = [&](const metrics::CommandConnectionFigures& connection, const metrics::CommandRecord& record) {
+            if (flow.has(connection)) each.add(connection, record);
         };
     else if (options.by == GroupBy::lba)
-        sink = [&ranges](const metrics::CommandConnectionFigures& connection, const metrics::CommandRecord& record) {
-            ranges.add(connection, record);
+        sink = [&](const metrics::CommandConnectionFigures& connection, const metrics::CommandRecord& record) {
+            if (flow.has(connection)) ranges.add(connection, record);
         };
     metrics::CommandMeasure measure(std::move(sink));
     upper::ReaderOptions reading;
@@ -113,6 +117,9 @@ int run(const std::vector<std::string>& arguments, const Environment& environmen
     if (output.failed()) capture.fail(output.error());
     if (options.each ? each.hides_all() : list.hides_all())
         print_message("no command matches --filter {}", options.filter);
+    const bool has_flow = std::ranges::any_of(all, [&flow](const auto& connection) { return flow.has(connection); });
+    if (!all.empty() && !has_flow && !capture.failed())
+        print_message("rdmascope io: flow {} has no commands of an upper layer", options.flow.value_or(0));
     if (all.empty() && !capture.failed())
         print_message(
             "rdmascope io: no commands of an upper layer in {} frames; `rdmascope flows` shows what RDMA there is, "

@@ -2,7 +2,8 @@
 
 namespace cli::io {
 
-KindList::KindList(const IoOptions& options, const analysis::Names& names) : options_(options), names_(names) {
+KindList::KindList(const IoOptions& options, const analysis::Names& names, const FlowChoice& flow)
+    : options_(options), names_(names), flow_(flow) {
     std::string error;
     columns_ = kind_columns().choose(options.columns, error);
     if (columns_.empty()) columns_ = options.form == Form::csv ? kind_columns().of_csv() : kind_columns().of_table();
@@ -12,6 +13,7 @@ KindList::KindList(const IoOptions& options, const analysis::Names& names) : opt
 bool KindList::is_asked_for() const { return !options_.columns.empty() || !options_.sort.empty() || options_.top; }
 
 ConnectionFigures KindList::passing(ConnectionFigures connections) {
+    std::erase_if(connections, [this](const auto& connection) { return !flow_.has(connection); });
     if (filter_.everything()) return connections;
     const auto is_hidden = [this](const metrics::CommandConnectionFigures& connection,
                                   const metrics::CommandKindFigures& kind) {

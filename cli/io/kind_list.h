@@ -3,6 +3,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cli/io/flow_choice.h"
 #include "cli/io/kind_columns.h"
 #include "cli/io/kinds_report.h"
 #include "cli/io/options.h"
@@ -13,11 +14,12 @@ namespace cli::io {
 /// The kinds of commands that the options choose, as rows of one list.
 class KindList {
 public:
-    KindList(const IoOptions& options, const analysis::Names& names);
+    KindList(const IoOptions& options, const analysis::Names& names, const FlowChoice& flow);
 
     /// Whether --columns, --sort or --top asks for one list, instead of one for each connection.
     bool is_asked_for() const;
-    /// Drops the kinds that the filter does not pass, and connections without any other.
+    /// Drops the connections of other flows, the kinds that the filter does not pass, and connections without any
+    /// other.
     ConnectionFigures passing(ConnectionFigures connections);
     /// Whether there were kinds, but the filter passed none of them.
     bool hides_all() const { return saw_any_ && !passed_any_; }
@@ -34,6 +36,7 @@ public:
 private:
     const IoOptions& options_;
     const analysis::Names& names_;
+    const FlowChoice& flow_;
     exporters::filter::ColumnFilter filter_ = {};
     KindColumns columns_ = {};
     bool saw_any_ = false;

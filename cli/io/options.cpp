@@ -56,6 +56,9 @@ constexpr std::array io_rows{
         Section::selection,
         options::duration<&IoOptions::duration_ns>},
     options::expression_file<IoOptions>,
+    Row{{0, "flow", "ID", "only the connection of this flow; `rdmascope flows` lists the IDs"},
+        Section::selection,
+        options::number<0, std::numeric_limits<std::uint64_t>::max(), &IoOptions::flow>},
 
     analysis::assignment_option<IoOptions>,
     Row{{'K', "no-crc", {}, "do not verify ICRC and MPA CRC: faster; packets that a receiver dropped then count"},
@@ -126,6 +129,10 @@ std::string contradiction_of(const IoOptions& options) {
     std::size_t standard_input = 0;
     for (const std::string& path : options.read_paths) standard_input += path == "-" ? 1U : 0U;
     if (standard_input > 1) return "-r - is given twice: standard input can be read once";
+    if (options.flow && !options.interfaces.empty())
+        return "-i and --flow are given: flows of a capture that goes on have no IDs yet";
+    if (options.flow && standard_input > 0)
+        return "-r - and --flow are given: the capture is read twice, and standard input can be read once";
     if (options.two_forms) return "--json and --csv are given: one or the other";
     if (options.by && options.each) return "--by and --each are given: rows are groups, or single commands";
     if (options.each && options.interval_ns)

@@ -24,7 +24,8 @@ struct IoOptions : options::HelpOptions {
     bool promiscuous = true;
 
     // Which packets.
-    std::string expression = {};  ///< pcap-filter: the rest of the line
+    std::optional<std::uint64_t> flow = {};  ///< its connection alone
+    std::string expression = {};             ///< pcap-filter: the rest of the line
     std::optional<std::string> expression_path = {};
     std::optional<std::uint64_t> max_packets = {};
     std::optional<std::uint64_t> duration_ns = {};

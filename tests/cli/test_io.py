@@ -201,6 +201,20 @@ class Chosen(IoTestCase):
             self.assertIn("no command matches --filter", result.stderr)
             self.assertNotIn("no commands of an upper layer", result.stderr)
 
+    def test_the_connection_of_a_flow(self):
+        for name in (NVME, PCAPS / "nfs-rdma-siw.pcap"):
+            for flow in json.loads(self.succeeds(run("flows", "--json", "-n", "-r", name)))["flows"]:
+                if flow["io"] is None:
+                    continue
+                for number in (flow["id"], flow["reverse"]):
+                    rows = self.csv("--each", "-n", "-r", name, "--flow", str(number))
+                    self.assertEqual(len({row["connection"] for row in rows}), 1)
+                    found = self.json("-n", "-r", name, "--flow", str(number))["connections"]
+                    self.assertEqual([connection["connection"] for connection in found], [int(rows[0]["connection"])])
+                    work = [kind for kind in found[0]["kinds"] if kind["kind"] not in ("async_event", "keep_alive")]
+                    self.assertEqual(sum(kind["commands"] for kind in work), flow["io"]["commands"])
+        self.assertIn("there is no flow 999999", self.fails(commands("-r", NVME, "--flow", "999999"), 1))
+
     def test_columns_and_order_of_kinds(self):
         lines = self.succeeds(commands("-n", "-r", NVME, "--columns", "kind,commands,p99", "--sort", "-commands")).splitlines()
         self.assertRegex(lines[0], "^kind +commands +p99$")
@@ -426,6 +440,8 @@ class Usage(IoTestCase):
                                  (["-r", NVME, "--json", "--top", "3"], "JSON is in the order of connections"),
                                  (["-r", NVME, "--json", "--each", "--columns", "id"], "JSON has all"),
                                  (["-r", NVME, "--by", "pair", "--sort", "p99"], "its own columns and order"),
+                                 (["-r", "-", "--flow", "1"], "can be read once"),
+                                 (["-i", "lo", "--flow", "1"], "have no IDs yet"),
                                  (["-r", NVME, "--by", "lba", "--filter", "read"], "--by lba and --filter"),
                                  (["-r", NVME, "--each", "--sort", "latncy"], "latency"),
                                  (["-r", NVME, "--json", "--csv"], "one or the other"),
