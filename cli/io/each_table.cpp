@@ -142,7 +142,7 @@ void add_times(EachBuilder& out) {
              [](const CommandRecord& record) { return record.request_ack_ns; });
     duration(out, "repair_own_ns", "repair_own_ns", "within repairs of its own packets",
              [](const CommandRecord& record) { return std::optional(record.repair_own_ns); });
-    duration(out, "repair_behind_ns", "repair_behind_ns", "behind repairs of others",
+    duration(out, "repair_behind_ns", "repair_behind_ns", "held up by repairs of other commands",
              [](const CommandRecord& record) { return std::optional(record.repair_behind_ns); });
 }
 

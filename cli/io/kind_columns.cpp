@@ -123,7 +123,8 @@ void add_all(KindBuilder& out) {
     counter(out, "request_ack_ns", Unit::ns, "sum of times until the request was acknowledged", &Kind::request_ack_ns);
     counter(out, "repair_own_ns", Unit::ns, "sum of times of repairs of the commands' own packets",
             &Kind::repair_own_ns);
-    counter(out, "repair_behind_ns", Unit::ns, "sum of times behind repairs of others", &Kind::repair_behind_ns);
+    counter(out, "repair_behind_ns", Unit::ns, "sum of times held up by repairs of other commands",
+            &Kind::repair_behind_ns);
 }
 
 constexpr std::array<std::string_view, 17> kind_table_names{

@@ -53,11 +53,13 @@ TEST(Rpc, a_call_that_is_asked_again_on_a_new_connection) {
     EXPECT_EQ(finder.state_sum_ns, finder.wall_ns);
 }
 
-// Where RoCEv2 over IPv4 has its parts.
+/// Where RoCEv2 over IPv4 has its parts.
+namespace roce2 {
 constexpr std::size_t bth_at = 14 + 20 + 8;
 constexpr std::size_t payload_at = bth_at + 12;
 constexpr std::size_t mad_at = payload_at + 8;  // after the DETH
 constexpr std::size_t cm_message_at = mad_at + 24;
+}  // namespace roce2
 
 void flip(std::vector<std::byte>& octets, std::size_t at, std::uint8_t bits) { octets[at] ^= std::byte{bits}; }
 
@@ -65,11 +67,11 @@ void flip(std::vector<std::byte>& octets, std::size_t at, std::uint8_t bits) { o
 void set_up_another(std::vector<std::byte>& octets, std::uint8_t bits) {
     constexpr std::uint16_t request = 0x10;
     constexpr std::uint16_t reply = 0x13;
-    const std::uint16_t attribute = base::load_be16(octets.data() + mad_at + 16);
-    flip(octets, cm_message_at, bits);
-    if (attribute != request) flip(octets, cm_message_at + 4, bits);
-    if (attribute == request) flip(octets, cm_message_at + 32, bits);
-    if (attribute == reply) flip(octets, cm_message_at + 12, bits);
+    const std::uint16_t attribute = base::load_be16(octets.data() + roce2::mad_at + 16);
+    flip(octets, roce2::cm_message_at, bits);
+    if (attribute != request) flip(octets, roce2::cm_message_at + 4, bits);
+    if (attribute == request) flip(octets, roce2::cm_message_at + 32, bits);
+    if (attribute == reply) flip(octets, roce2::cm_message_at + 12, bits);
 }
 
 /// A SEND with an RPC: its XID, wherever it stands.
@@ -88,15 +90,15 @@ Frames on_other_connections(Frames frames, std::uint8_t bits) {
     constexpr std::byte datagram{0x64};
     for (NumberedFrame& frame : frames) {
         std::vector<std::byte>& octets = frame.kept.octets;
-        if (octets.size() < payload_at + 16 || base::load_be16(octets.data() + 36) != 4791) continue;
-        const std::byte opcode = octets[bth_at];
+        if (octets.size() < roce2::payload_at + 16 || base::load_be16(octets.data() + 36) != 4791) continue;
+        const std::byte opcode = octets[roce2::bth_at];
         if (opcode == datagram) {
             set_up_another(octets, bits);
             continue;
         }
-        flip(octets, bth_at + 5, bits);
-        if (opcode == send_only) ask_another(octets, payload_at, bits);
-        if (opcode == send_only_invalidate) ask_another(octets, payload_at + 4, bits);
+        flip(octets, roce2::bth_at + 5, bits);
+        if (opcode == send_only) ask_another(octets, roce2::payload_at, bits);
+        if (opcode == send_only_invalidate) ask_another(octets, roce2::payload_at + 4, bits);
     }
     return frames;
 }
@@ -105,7 +107,7 @@ Frames on_other_connections(Frames frames, std::uint8_t bits) {
 Frames side_by_side(std::initializer_list<const Frames*> captures) {
     Frames all;
     for (std::size_t i = 0; i < (*captures.begin())->size(); ++i)
-        for (const Frames* capture : captures) all.push_back((*capture)[i]);
+        for (const Frames* one : captures) all.push_back((*one)[i]);
     return all;
 }
 
