@@ -23,8 +23,11 @@ ConnectionFigures KindList::passing(ConnectionFigures connections) {
         passed_any_ = passed_any_ || passes;
         return !passes;
     };
-    for (metrics::CommandConnectionFigures& connection : connections)
+    for (metrics::CommandConnectionFigures& connection : connections) {
+        // The time of a connection is that of all kinds: no heading above some of them has it.
+        if (options_.form == Form::table) connection.states_ns = {};
         std::erase_if(connection.kinds, [&](const auto& kind) { return is_hidden(connection, kind); });
+    }
     std::erase_if(connections, [](const auto& connection) { return connection.kinds.empty(); });
     return connections;
 }

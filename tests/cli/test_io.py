@@ -189,6 +189,9 @@ class Chosen(IoTestCase):
         self.assertEqual([[kind["kind"] for kind in connection["kinds"]] for connection in found], [["write"]] * len(found))
         writes = sum(row["kind"] == "write" for row in expected())
         self.assertEqual(sum(kind["commands"] for connection in found for kind in connection["kinds"]), writes)
+        lines = self.succeeds(commands("-n", "-r", NVME, "--filter", "write")).splitlines()
+        self.assertRegex(lines[0], "queue 1, limit 15, by private data$")  # the time is that of all kinds
+        self.assertRegex(lines[2], "^write +46 ")
         groups = self.json("-n", "-r", NVME, "--by", "all", "--filter", "write")["groups"]
         self.assertEqual([kind["commands"] for kind in groups[0]["kinds"] if kind["kind"] == "write"], [writes])
         intervals = self.csv("-n", "-r", NVME, "--interval", "1s", "--filter", 'kind == "write"')
@@ -432,7 +435,7 @@ class InFlows(IoTestCase):
 
 class Usage(IoTestCase):
     def test_contradictions_are_explained(self):
-        for arguments, words in ((["-r", NVME, "--sort", "latncy"], "latency_sum_ns"),
+        for arguments, words in ((["-r", NVME, "--sort", "latncy"], "no such column; columns are protocol"),
                                  (["-r", NVME, "--columns", "kind,comands"], "did you mean 'commands'"),
                                  (["-r", NVME, "--filter", "comands > 3"], "commands"),
                                  (["-r", NVME, "--filter", "commands >"], "--filter commands >"),
