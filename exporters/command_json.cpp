@@ -145,6 +145,7 @@ void add_command_figures(nlohmann::ordered_json& object, const CommandConnection
         for (std::size_t i = 0; i < metrics::command_state_count; ++i)
             states[std::string(metrics::command_state_names[i])] = connection.states_ns[i];
     object["state_ns"] = std::move(states);
+    object["host_next_ns"] = histogram_json(connection.host_next_ns);
     Json kinds = Json::array();
     for (const CommandKindFigures& kind : connection.kinds) kinds.push_back(kind_json(connection, kind));
     object["kinds"] = std::move(kinds);

@@ -37,6 +37,8 @@ public:
     virtual void message(const MessageNote&) {}
     /// A command has ended. Commands come in the order of their requests, if the protocol has an order.
     virtual void command(const Connection&, const FinishedCommand&) {}
+    /// The initiator asked for nothing for this long: from a response that left no command open to the next request.
+    virtual void asked_next(const Connection&, std::uint64_t /*host_ns*/) {}
     /// The connection has ended: no more commands will come.
     virtual void ended(const Connection&) {}
 };

@@ -448,8 +448,13 @@ void Connection::finish(Command& command, CommandEnd end) {
         else if (!command.housekeeping)
             time_.add(command.request_begin_ns, finished.parts, repairs_);
     }
+    report_host_times();
     listener_.command(*this, finished);
     commands_.remove(command);
+}
+
+void Connection::report_host_times() {
+    while (const auto host_ns = time_.take_host_next_ns()) listener_.asked_next(*this, *host_ns);
 }
 
 void Connection::end() {
@@ -460,6 +465,7 @@ void Connection::end() {
     time_.end(last_seen_ns_, repairs_);
     if (protocol_ == nullptr) return;
     ended_ = true;
+    report_host_times();
     listener_.ended(*this);
 }
 

@@ -77,11 +77,20 @@ void ConnectionTime::end(std::int64_t time_ns, const Repairs& repairs) {
     settle(repairs);
 }
 
+std::optional<std::uint64_t> ConnectionTime::take_host_next_ns() {
+    if (host_next_ns_.empty()) return std::nullopt;
+    const std::uint64_t oldest = host_next_ns_.front();
+    host_next_ns_.pop_front();
+    return oldest;
+}
+
 void ConnectionTime::split(const Waiting& command, const Repairs& repairs) {
     if (!first_ns_) {
         first_ns_ = command.request_begin_ns;
         cursor_ns_ = command.request_begin_ns;
     }
+    if (cursor_ns_ < command.request_begin_ns)
+        host_next_ns_.push_back(static_cast<std::uint64_t>(command.request_begin_ns - cursor_ns_));
     spend(IoState::host, cursor_ns_, command.request_begin_ns, repairs);
     constexpr std::array states{IoState::request, IoState::target, IoState::data, IoState::target, IoState::response};
     std::int64_t at = command.request_begin_ns;

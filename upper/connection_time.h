@@ -33,6 +33,10 @@ public:
     /// No more commands will come.
     void end(std::int64_t time_ns, const Repairs& repairs);
 
+    /// A time without an open command that has become known: from the end of a response to the next request. No value
+    /// if there is no more.
+    std::optional<std::uint64_t> take_host_next_ns();
+
     const std::array<std::uint64_t, io_state_count>& state_ns() const { return state_ns_; }
     std::optional<std::int64_t> first_ns() const { return first_ns_; }
     std::int64_t last_ns() const { return last_ns_; }
@@ -69,6 +73,7 @@ private:
     std::int64_t held_up_until_ns_ = 0;  ///< a request up to here waited for the room
     Ring<Span> spans_ = {};
     Ring<Waiting> waiting_ = {};
+    Ring<std::uint64_t> host_next_ns_ = {};  ///< not taken yet: at most one for each command that waited
 };
 
 }  // namespace upper

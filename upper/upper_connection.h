@@ -201,6 +201,7 @@ private:
     bool has_no_room() const;
     void count_open(const Command& command, std::int64_t time_ns);
     void count_closed(const Command& command, std::int64_t time_ns);
+    void report_host_times();
     void settle(bool all);
     void finish(Command& command, CommandEnd end);
     void measure_repairs(const Command& command, const CommandParts& parts, FinishedCommand& finished) const;

@@ -65,11 +65,12 @@ _rdmascope_dump() {
 
 _rdmascope_expression() { _rdmascope_words 'ip ip6 udp tcp host net port src dst and or not vlan ether'; }
 
+# Columns of the subcommand that the arguments name; of flows without any.
 _rdmascope_columns() {
     # The last of a list of names with commas between.
-    local before=
+    local before= of=("${@:-flows}")
     [[ $current == *,* ]] && before=${current%,*},
-    mapfile -t COMPREPLY < <("${COMP_WORDS[0]}" flows --columns names 2> /dev/null | while read -r name _; do
+    mapfile -t COMPREPLY < <("${COMP_WORDS[0]}" "${of[@]}" --columns names 2> /dev/null | while read -r name _; do
         [[ $before$name == "$current"* ]] && printf '%s\n' "$before$name"
     done)
 }
@@ -129,15 +130,17 @@ _rdmascope_io() {
         -i | --interface) _rdmascope_interfaces; return ;;
         -r | --read-file | -F | --node-names) _rdmascope_files; return ;;
         --as) _rdmascope_words '4420=nvme 8009=nvme 20049=rpc 3260=iser 5555=srp 445=smb 18634=rds'; return ;;
-        --sort) _rdmascope_words 'frames connection protocol kind id target bytes latency request before data after response
-            repair open status'; return ;;
+        --columns | --sort)
+            if [[ " ${COMP_WORDS[*]} " == *' --each '* ]]; then _rdmascope_columns io --each; else _rdmascope_columns io; fi
+            return ;;
+        --filter) return ;;
         --by) _rdmascope_words 'pair initiator target protocol all lba'; return ;;
         --interval) _rdmascope_words '1ms 10ms 100ms 1s'; return ;;
-        -s | --snapshot-length | -B | --buffer-size | -c | --seconds | --top) return ;;
+        -s | --snapshot-length | -B | --buffer-size | -c | --seconds | --flow | --top) return ;;
     esac
     if [[ $current == -* ]]; then
         _rdmascope_words '-i --interface -r --read-file -s --snapshot-length -B --buffer-size -p --no-promiscuous-mode
-            -c --seconds -F --as -K --no-crc --each --json --csv --sort --top --by --interval -n --node-names -h --help --version'
+            -c --seconds -F --flow --as -K --no-crc --each --json --csv --columns --filter --sort --top --by --interval -n --node-names -h --help --version'
     else
         _rdmascope_expression
     fi

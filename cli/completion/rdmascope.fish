@@ -167,6 +167,11 @@ function __rdmascope_columns
     rdmascope flows --columns names 2>/dev/null | cut -d' ' -f1
 end
 
+function __rdmascope_io_columns
+    set -l each (string match -- --each (commandline -opc))[1]
+    rdmascope io $each --columns names 2>/dev/null
+end
+
 __rdmascope_measuring_option -s i -l interface -x -a '(__rdmascope_interfaces)' -d 'capture on an interface'
 __rdmascope_measuring_option -s r -l read-file -r -F -d 'read a capture file'
 __rdmascope_measuring_option -l trace -rF -d 'what programs did meanwhile'
@@ -217,13 +222,16 @@ __rdmascope_io_option -s p -l no-promiscuous-mode -d 'no promiscuous mode'
 __rdmascope_io_option -s c -x -d 'stop after N packets'
 __rdmascope_io_option -l seconds -x -d 'stop N seconds after the beginning'
 __rdmascope_io_option -s F -r -F -d 'take the expression from a file'
+__rdmascope_io_option -l flow -x -d 'only the connection of this flow'
 __rdmascope_io_option -l as -x -a '4420=nvme 8009=nvme 20049=rpc 3260=iser 5555=srp 445=smb 18634=rds' -d 'the protocol of a port or a queue pair'
 __rdmascope_io_option -s K -l no-crc -d 'do not verify CRCs'
 __rdmascope_io_option -l each -d 'one row a command'
 __rdmascope_io_option -l json -d 'one JSON object'
 __rdmascope_io_option -l csv -d 'comma-separated values'
-__rdmascope_io_option -l sort -x -a 'frames connection protocol kind id target bytes latency request before data after response repair open status' -d 'order commands by a column'
-__rdmascope_io_option -l top -x -d 'the first commands alone'
+__rdmascope_io_option -l columns -x -a '(__fish_append , (__rdmascope_io_columns))' -d 'these columns'
+__rdmascope_io_option -l filter -x -d 'only these kinds or commands'
+__rdmascope_io_option -l sort -x -a '(__rdmascope_io_columns)' -d 'order by a column'
+__rdmascope_io_option -l top -x -d 'the first rows alone'
 __rdmascope_io_option -l by -x -a 'pair initiator target protocol all lba' -d 'what has a heading'
 __rdmascope_io_option -l interval -x -a '1ms 10ms 100ms 1s' -d 'a row for every time'
 __rdmascope_io_option -s n -d 'numbers instead of names'

@@ -2,20 +2,22 @@
 
 #include <algorithm>
 #include <array>
-#include <fmt/core.h>
+#include <fmt/format.h>
 #include <functional>
 #include <nlohmann/json.hpp>
 
 #include "base/quantities.h"
-#include "base/similar.h"
 #include "cli/io/words.h"
+#include "exporters/field_builder.h"
 
 namespace cli::io {
 
 namespace {
 
+using exporters::Unit;
+using exporters::Value;
+using metrics::CommandRecord;
 using Each = EachTable::Row;
-using Part = std::size_t;
 
 std::string duration_cell(std::uint64_t ns) {
     return ns == 0 ? "0" : base::format_duration(static_cast<double>(ns), {base::Spacing::column});
@@ -34,116 +36,119 @@ std::string frames_cell(const metrics::CommandRecord& record) {
     return text;
 }
 
-/// A column of the table: a number, which is ordered and printed as a quantity, or a text.
-struct EachColumn {
-    std::string_view name;
-    std::optional<std::uint64_t> (*number)(const Each&);
-    std::string (*text)(const Each&);  ///< of the table's cell
-};
-
-template <std::uint64_t metrics::CommandRecord::*Member>
-std::optional<std::uint64_t> member_number(const Each& row) {
-    return row.record.*Member;
-}
-template <Part part>
-std::optional<std::uint64_t> part_number(const Each& row) {
-    if (!row.record.latency_ns) return std::nullopt;
-    return row.record.parts_ns[part];
-}
-template <Part part>
-std::string part_cell(const Each& row) {
-    return row.record.latency_ns ? duration_cell(row.record.parts_ns[part]) : "-";
-}
-
-const std::array each_columns{
-    EachColumn{"frames", [](const Each& row) { return std::optional(row.record.request_first_frame); },
-               [](const Each& row) { return frames_cell(row.record); }},
-    EachColumn{"connection", [](const Each& row) { return std::optional(row.connection); },
-               [](const Each& row) { return fmt::format("{}", row.connection); }},
-    EachColumn{"protocol", nullptr, [](const Each& row) { return row.protocol; }},
-    EachColumn{"kind", nullptr, [](const Each& row) { return row.record.kind.empty() ? "-" : row.record.kind; }},
-    EachColumn{"id", nullptr, [](const Each& row) { return row.record.id; }},
-    EachColumn{"target", nullptr, [](const Each& row) { return row.record.target.empty() ? "-" : row.record.target; }},
-    EachColumn{"bytes", [](const Each& row) { return row.record.bytes; },
-               [](const Each& row) { return row.record.bytes ? fmt::format("{}", *row.record.bytes) : "-"; }},
-    EachColumn{"latency", [](const Each& row) { return row.record.latency_ns; },
-               [](const Each& row) { return row.record.latency_ns ? duration_cell(*row.record.latency_ns) : "-"; }},
-    EachColumn{"request", part_number<0>, part_cell<0>},
-    EachColumn{"before", part_number<1>, part_cell<1>},
-    EachColumn{"data", part_number<2>, part_cell<2>},
-    EachColumn{"after", part_number<3>, part_cell<3>},
-    EachColumn{"response", part_number<4>, part_cell<4>},
-    EachColumn{"repair",
-               [](const Each& row) { return std::optional(row.record.repair_own_ns + row.record.repair_behind_ns); },
-               [](const Each& row) { return duration_cell(row.record.repair_own_ns + row.record.repair_behind_ns); }},
-    EachColumn{"open", [](const Each& row) { return std::optional<std::uint64_t>(row.record.open_with_it); },
-               [](const Each& row) { return fmt::format("{}", row.record.open_with_it); }},
-    EachColumn{"status", nullptr,
-               [](const Each& row) { return row.record.status.empty() ? row.record.end : row.record.status; }},
-};
-
-bool is_text(const EachColumn& column) { return column.number == nullptr || column.name == "frames"; }
-
-const EachColumn* find_column(std::string_view name) {
-    for (const EachColumn& column : each_columns)
-        if (column.name == name) return &column;
-    return nullptr;
-}
-
-/// Numbers begin with the greatest, texts at A; what is not known comes last.
-void order_rows(std::vector<Each>& rows, std::string_view sort) {
-    const bool reverse = sort.starts_with('-');
-    if (reverse) sort.remove_prefix(1);
-    const EachColumn* column = find_column(sort);
-    if (column == nullptr) return;
-    std::stable_sort(rows.begin(), rows.end(), [&](const Each& one, const Each& two) {
-        if (column->number == nullptr) {
-            const int order = column->text(one).compare(column->text(two));
-            return reverse ? order > 0 : order < 0;
-        }
-        const auto first = column->number(one);
-        const auto second = column->number(two);
-        if (!first || !second) return first.has_value() && !second;
-        return reverse ? *first < *second : *first > *second;
-    });
-}
-
-template <class Number>
-void append_csv_number(std::string& out, const std::optional<Number>& number) {
-    out += ',';
-    if (number) out += fmt::format("{}", *number);
-}
-
 std::optional<std::uint64_t> frame_or_none(std::uint64_t frame) {
     return frame == 0 ? std::nullopt : std::optional(frame);
 }
 
-constexpr std::string_view csv_header =
-    "connection,number,protocol,kind,id,target,end,status,error,bytes,advertised_bytes,inline_bytes,moved_in_bytes,"
-    "moved_out_bytes,first_block,block_count,operations,open,request_first_frame,request_last_frame,data_first_frame,"
-    "data_last_frame,response_frame,begin_ns,latency_ns,request_ns,target_before_ns,data_ns,target_after_ns,"
-    "response_ns,request_ack_ns,repair_own_ns,repair_behind_ns\n";
+using EachBuilder = exporters::FieldBuilder<Each>;
 
-void append_csv_row(std::string& out, const Each& row) {
-    const metrics::CommandRecord& record = row.record;
-    out += fmt::format("{},{},{},{},{},{},{},{},{}", row.connection, record.number, row.protocol, record.kind,
-                       record.id, csv_text(record.target), record.end, csv_text(record.status), record.error);
-    append_csv_number(out, record.bytes);
-    out += fmt::format(",{},{},{},{}", record.advertised_bytes, record.inline_bytes, record.moved_in_bytes,
-                       record.moved_out_bytes);
-    append_csv_number(out, record.first_block);
-    append_csv_number(out, record.block_count);
-    out += fmt::format(",{},{}", record.operations, record.open_with_it);
-    for (const std::uint64_t frame : {record.request_first_frame, record.request_last_frame, record.data_first_frame,
-                                      record.data_last_frame, record.response_frame})
-        append_csv_number(out, frame_or_none(frame));
-    out += fmt::format(",{}", record.begin_ns);
-    append_csv_number(out, record.latency_ns);
-    for (const std::uint64_t part : record.parts_ns)
-        append_csv_number(out, record.latency_ns ? std::optional(part) : std::nullopt);
-    append_csv_number(out, record.request_ack_ns);
-    out += fmt::format(",{},{}\n", record.repair_own_ns, record.repair_behind_ns);
+/// A column of text, `-` where it is empty.
+template <class Of>
+void text(EachBuilder& out, std::string path, std::string help, Of of) {
+    std::string title = path;
+    out.add(std::move(path), {}, std::move(title), Unit::text, std::move(help),
+            [of](const Each& row) { return text_or_none(of(row)); });
 }
+
+/// A column of a number that the table prints as it is.
+template <class Of>
+void number(EachBuilder& out, std::string path, Unit unit, std::string help, Of of) {
+    std::string title = path;
+    exporters::Field<Each>& column =
+        out.add(std::move(path), {}, std::move(title), unit, std::move(help),
+                [of](const Each& row) { return exporters::value(std::optional(std::invoke(of, row.record))); });
+    column.text = [value = column.value](const Each& row) { return exporters::readable(value(row), Unit::count); };
+}
+
+/// A column of a duration.
+template <class Of>
+void duration(EachBuilder& out, std::string path, std::string title, std::string help, Of of) {
+    exporters::Field<Each>& column =
+        out.add(std::move(path), {}, std::move(title), Unit::ns, std::move(help),
+                [of](const Each& row) { return exporters::value(std::optional<std::uint64_t>(of(row.record))); });
+    column.text = [of](const Each& row) {
+        const std::optional<std::uint64_t> ns = of(row.record);
+        return ns ? duration_cell(*ns) : "-";
+    };
+}
+
+/// What the table combines of several columns.
+void add_brief(EachBuilder& out) {
+    out.add("frames", {}, "frames", Unit::frame, "frames of the request, of data, of the response",
+            [](const Each& row) { return row.record.request_first_frame; })
+        .text = [](const Each& row) { return frames_cell(row.record); };
+    out.add("ends", {}, "initiator > target", Unit::text, "both ends of the connection",
+            [](const Each& row) { return row.ends; });
+    duration(out, "repair_ns", "repair", "time within repairs of lost packets",
+             [](const CommandRecord& record) { return std::optional(record.repair_own_ns + record.repair_behind_ns); });
+}
+
+void add_identity(EachBuilder& out) {
+    out.add("connection", {}, "connection", Unit::code, "number of the connection in the capture",
+            [](const Each& row) { return row.connection; });
+    number(out, "number", Unit::code, "number of the command on the connection", &CommandRecord::number);
+    text(out, "protocol", "upper layer", [](const Each& row) { return row.protocol; });
+    text(out, "kind", "kind of command", [](const Each& row) { return row.record.kind; });
+    text(out, "id", "identifier, as the protocol prints it", [](const Each& row) { return row.record.id; });
+    text(out, "target", "what it is for: namespace, unit, file", [](const Each& row) { return row.record.target; });
+    text(out, "end", "answered, orphan, replaced, unanswered, given_up",
+         [](const Each& row) { return row.record.end; });
+    text(out, "status", "status of the response", [](const Each& row) { return row.record.status; });
+    // People see what became of a command without a response.
+    const auto status = [](const Each& row) { return row.record.status.empty() ? row.record.end : row.record.status; };
+    out.all.back().rank = status;
+    out.all.back().text = status;
+    text(out, "error", "class of the error", [](const Each& row) { return row.record.error; });
+}
+
+void add_data(EachBuilder& out) {
+    using Record = CommandRecord;
+    number(out, "bytes", Unit::bytes, "what it asked for, or brought along", &Record::bytes);
+    number(out, "advertised_bytes", Unit::bytes, "memory that the target may use", &Record::advertised_bytes);
+    number(out, "inline_bytes", Unit::bytes, "data inside the request", &Record::inline_bytes);
+    number(out, "moved_in_bytes", Unit::bytes, "data that the target wrote", &Record::moved_in_bytes);
+    number(out, "moved_out_bytes", Unit::bytes, "data that the target read", &Record::moved_out_bytes);
+    number(out, "first_block", Unit::code, "first block, or first byte of a file", &Record::first_block);
+    number(out, "block_count", Unit::count, "number of blocks", &Record::block_count);
+    number(out, "operations", Unit::count, "operations of RDMA that moved data", &Record::operations);
+    number(out, "open", Unit::count, "commands open when it was asked, with it", &Record::open_with_it);
+}
+
+void add_frames(EachBuilder& out) {
+    constexpr std::array<std::pair<const char*, std::uint64_t CommandRecord::*>, 5> frames{
+        {{"request_first_frame", &CommandRecord::request_first_frame},
+         {"request_last_frame", &CommandRecord::request_last_frame},
+         {"data_first_frame", &CommandRecord::data_first_frame},
+         {"data_last_frame", &CommandRecord::data_last_frame},
+         {"response_frame", &CommandRecord::response_frame}}};
+    for (const auto& [path, member] : frames)
+        out.add(path, {}, path, Unit::frame, "number of the frame",
+                [member](const Each& row) { return exporters::value(frame_or_none(row.record.*member)); });
+}
+
+void add_times(EachBuilder& out) {
+    out.add("begin_ns", {}, "begin_ns", Unit::time, "time of the request's first packet, ns since 1970",
+            [](const Each& row) { return row.record.begin_ns; });
+    duration(out, "latency_ns", "latency", "from the request's first packet to the response's last",
+             [](const CommandRecord& record) { return record.latency_ns; });
+    constexpr std::array<const char*, metrics::command_part_count> titles{"request", "before", "data", "after",
+                                                                          "response"};
+    for (std::size_t i = 0; i < metrics::command_part_count; ++i)
+        duration(out, fmt::format("{}_ns", metrics::command_part_names[i]), titles[i], "part of the latency",
+                 [i](const CommandRecord& record) {
+                     return record.latency_ns ? std::optional(record.parts_ns[i]) : std::nullopt;
+                 });
+    duration(out, "request_ack_ns", "request_ack_ns", "until the request was acknowledged",
+             [](const CommandRecord& record) { return record.request_ack_ns; });
+    duration(out, "repair_own_ns", "repair_own_ns", "within repairs of its own packets",
+             [](const CommandRecord& record) { return std::optional(record.repair_own_ns); });
+    duration(out, "repair_behind_ns", "repair_behind_ns", "held up by repairs of other commands",
+             [](const CommandRecord& record) { return std::optional(record.repair_behind_ns); });
+}
+
+constexpr std::array<std::string_view, 16> each_table_names{
+    "frames", "connection", "protocol",        "kind",        "id",     "target", "bytes", "latency", "request_ns",
+    "before", "data_ns",    "target_after_ns", "response_ns", "repair", "open",   "status"};
 
 template <class Number>
 nlohmann::ordered_json known(const std::optional<Number>& number) {
@@ -193,22 +198,24 @@ nlohmann::ordered_json json_of(const Each& row) {
 
 }  // namespace
 
-std::string unknown_order(const std::string& sort) {
-    std::string_view name = sort;
-    if (name.starts_with('-')) name.remove_prefix(1);
-    if (name.empty() || find_column(name) != nullptr) return {};
-    std::vector<std::string_view> names;
-    std::string list;
-    for (const EachColumn& column : each_columns) {
-        names.push_back(column.name);
-        (list += list.empty() ? "" : ", ") += column.name;
-    }
-    return fmt::format("--sort {}: there is no such column{}; columns are {}", name, base::did_you_mean(name, names),
-                       list);
+const ColumnSet<EachTable::Row>& each_columns() {
+    static const ColumnSet<Each> all = [] {
+        EachBuilder made;
+        add_brief(made);
+        const std::size_t first_of_csv = made.all.size();
+        for (const auto add : {add_identity, add_data, add_frames, add_times}) add(made);
+        return ColumnSet<Each>(std::move(made.all), first_of_csv, each_table_names);
+    }();
+    return all;
 }
 
 EachTable::EachTable(const IoOptions& options, const analysis::Names& names, TextOutput& output)
-    : options_(options), names_(names), output_(output) {}
+    : options_(options), names_(names), output_(output) {
+    std::string error;
+    columns_ = each_columns().choose(options.columns, error);
+    if (columns_.empty()) columns_ = options.form == Form::csv ? each_columns().of_csv() : each_columns().of_table();
+    if (auto filter = each_columns().filter(options.filter)) filter_ = std::move(*filter);
+}
 
 void EachTable::add(const metrics::CommandConnectionFigures& connection, const metrics::CommandRecord& record) {
     if (ends_of_ != connection.number) {
@@ -216,6 +223,10 @@ void EachTable::add(const metrics::CommandConnectionFigures& connection, const m
         ends_ = ends_text(connection, names_);
     }
     Row row{connection.number, connection.protocol, ends_, record};
+    const bool passes = filter_.matches([&row](std::size_t place) { return each_columns().value(place, row); });
+    hides_all_ = !passes && (hides_all_ || !any_seen_);
+    any_seen_ = true;
+    if (!passes) return;
     const bool orders = options_.top || !options_.sort.empty();
     if (orders)
         rows_.push_back(std::move(row));
@@ -227,29 +238,33 @@ void EachTable::begin() {
     if (begun_) return;
     begun_ = true;
     switch (options_.form) {
-        case Form::csv: output_.text() += csv_header; return;
+        case Form::csv: append_csv_names(output_.text(), columns_); return;
         case Form::json: output_.text() += "{\"commands\":["; return;
         case Form::table: break;
     }
     std::vector<exporters::Table::Heading> headings;
-    headings.reserve(std::size(each_columns));
-    for (const EachColumn& column : each_columns)
-        headings.push_back({std::string(column.name), is_text(column), column.name == "frames" ? 20u : 0u});
+    headings.reserve(columns_.size());
+    constexpr std::size_t usual_frames_width = 20;
+    for (const exporters::Field<Row>* column : columns_) {
+        const bool is_frames = column->path == "frames";
+        headings.push_back(
+            {column->title, is_frames || exporters::is_left_aligned(column->unit), is_frames ? usual_frames_width : 0});
+    }
     table_.emplace(std::move(headings));
 }
 
 void EachTable::print(const Row& row) {
     begin();
     switch (options_.form) {
-        case Form::csv: append_csv_row(output_.text(), row); break;
+        case Form::csv: append_csv_values(output_.text(), columns_, row); break;
         case Form::json:
             if (any_) output_.text() += ',';
             (output_.text() += '\n') += json_of(row).dump();
             break;
         case Form::table: {
             std::vector<std::string> cells;
-            cells.reserve(std::size(each_columns));
-            for (const EachColumn& column : each_columns) cells.push_back(column.text(row));
+            cells.reserve(columns_.size());
+            for (const exporters::Field<Row>* column : columns_) cells.push_back(column_cell(*column, row));
             table_->add(std::move(cells));
             break;
         }
@@ -260,7 +275,7 @@ void EachTable::print(const Row& row) {
 
 bool EachTable::finish() {
     const std::string_view order = options_.sort.empty() ? std::string_view("latency") : options_.sort;
-    if (!rows_.empty()) order_rows(rows_, order);
+    ColumnOrder<Row>(each_columns(), order).order(rows_);
     if (options_.top && rows_.size() > *options_.top) rows_.resize(*options_.top);
     for (const Row& row : rows_) print(row);
     begin();

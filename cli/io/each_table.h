@@ -5,15 +5,13 @@
 #include <vector>
 
 #include "cli/analysis/session.h"
+#include "cli/io/columns.h"
 #include "cli/io/options.h"
 #include "cli/text_output.h"
 #include "exporters/text_table.h"
 #include "metrics/figures/command_figures.h"
 
 namespace cli::io {
-
-/// The error if `--sort` names no column of `--each`, with the columns that exist; empty if the name is valid.
-std::string unknown_order(const std::string& sort);
 
 /// Prints a row for each command: when the command ends, or at the end of the capture with `--sort`.
 class EachTable {
@@ -23,6 +21,8 @@ public:
     void add(const metrics::CommandConnectionFigures& connection, const metrics::CommandRecord& record);
     /// False if printing failed.
     bool finish();
+    /// Whether there were commands, but the filter passed none of them.
+    bool hides_all() const { return hides_all_; }
 
     /// The values of a row: a command and its connection.
     struct Row {
@@ -39,12 +39,19 @@ private:
     const IoOptions& options_;
     const analysis::Names& names_;
     TextOutput& output_;
+    ColumnSet<Row>::Columns columns_ = {};
+    exporters::filter::ColumnFilter filter_ = {};
     std::vector<Row> rows_ = {};
     std::optional<exporters::Table> table_ = {};
     std::uint64_t ends_of_ = 0;  ///< number of the connection to which `ends_` belongs
     std::string ends_ = {};
     bool begun_ = false;
     bool any_ = false;
+    bool any_seen_ = false;
+    bool hides_all_ = false;
 };
+
+/// The columns of single commands: the table's, and all that CSV has.
+const ColumnSet<EachTable::Row>& each_columns();
 
 }  // namespace cli::io

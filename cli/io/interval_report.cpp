@@ -7,7 +7,6 @@
 #include "base/clock.h"
 #include "base/timestamp.h"
 #include "cli/analysis/recall.h"
-#include "cli/io/words.h"
 
 namespace cli::io {
 
@@ -66,7 +65,7 @@ bool IntervalReport::close() {
     metrics::CommandMeasure& measure = source_.measure;
     source_.reader.visit_connections([&measure](upper::Connection& connection) { measure.refresh(connection); });
     ConnectionFigures now = measure.figures();
-    const ConnectionFigures added = added_since(before_, now, *start_ns_);
+    const ConnectionFigures added = source_.list.passing(added_since(before_, now, *start_ns_));
     if (!options_.by)
         print(added);
     else
@@ -89,13 +88,16 @@ void IntervalReport::begin() {
     switch (options_.form) {
         case Form::csv:
             output_.text() += "interval_start_ns,interval_length_ns,";
-            output_.text() += options_.by ? groups_csv_header() : kinds_csv_header();
+            if (options_.by)
+                output_.text() += groups_csv_header();
+            else
+                source_.list.append_csv_header(output_.text());
             return;
         case Form::json: output_.text() += "{\"intervals\": ["; return;
         case Form::table: break;
     }
-    table_.emplace(options_.by ? kind_table({"interval", "protocol", "group"})
-                               : kind_table({"interval", "protocol", "initiator > target"}));
+    table_.emplace(options_.by ? kind_table({"interval", "protocol", "group"}, kind_columns_below_heading())
+                               : source_.list.table({"interval"}));
 }
 
 void IntervalReport::print(const ConnectionFigures& figures) {
@@ -104,7 +106,7 @@ void IntervalReport::print(const ConnectionFigures& figures) {
     switch (options_.form) {
         case Form::table: print_table(figures); break;
         case Form::json: print_json("connections", connections_text(figures, names_)); break;
-        case Form::csv: append_csv_rows(output_.text(), figures, names_, csv_cells()); break;
+        case Form::csv: print_csv(figures); break;
     }
     any_ = true;
 }
@@ -120,26 +122,28 @@ void IntervalReport::print(const std::vector<Group>& groups) {
     any_ = true;
 }
 
-void IntervalReport::add_rows(const std::vector<std::string>& before, const CommandConnectionFigures& figures) {
-    for (std::vector<std::string>& cells : kind_rows(figures)) {
-        std::vector<std::string> row = before;
-        std::ranges::move(cells, std::back_inserter(row));
-        table_->add(std::move(row));
-    }
-}
-
 void IntervalReport::print_table(const ConnectionFigures& figures) {
     const std::string clock = clock_cell(*start_ns_, length_ns_);
-    for (const CommandConnectionFigures& connection : figures)
-        add_rows({clock, connection.protocol, ends_text(connection, names_)}, connection);
+    for (const KindRow& row : source_.list.rows(figures)) table_->add(source_.list.cells(row, {clock}));
     table_->flush(output_.text());
 }
 
 void IntervalReport::print_table(const std::vector<Group>& groups) {
     const std::string clock = clock_cell(*start_ns_, length_ns_);
     for (const Group& group : groups)
-        add_rows({clock, group.sum.protocol.empty() ? "-" : group.sum.protocol, group.name}, group.sum);
+        for (std::vector<std::string>& cells : kind_rows(group.sum)) {
+            std::vector<std::string> row{clock, group.sum.protocol.empty() ? "-" : group.sum.protocol, group.name};
+            std::ranges::move(cells, std::back_inserter(row));
+            table_->add(std::move(row));
+        }
     table_->flush(output_.text());
+}
+
+void IntervalReport::print_csv(const ConnectionFigures& figures) {
+    for (const KindRow& row : source_.list.rows(figures)) {
+        output_.text() += csv_cells();
+        source_.list.append_csv(output_.text(), row);
+    }
 }
 
 void IntervalReport::print_json(std::string_view member, const std::string& objects) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cli/analysis/session.h"
+#include "cli/io/kind_list.h"
 #include "cli/io/kinds_report.h"
 #include "cli/io/options.h"
 #include "cli/io/range_groups.h"
@@ -25,6 +26,7 @@ public:
         upper::Reader& reader;
         metrics::CommandMeasure& measure;
         RangeGroups& ranges;
+        KindList& list;
     };
     IntervalReport(const IoOptions& options, const analysis::Names& names, TextOutput& output, Source source);
 
@@ -41,7 +43,7 @@ private:
     void print_table(const ConnectionFigures& figures);
     void print_table(const std::vector<Group>& groups);
     void print_json(std::string_view member, const std::string& objects);
-    void add_rows(const std::vector<std::string>& before, const metrics::CommandConnectionFigures& figures);
+    void print_csv(const ConnectionFigures& figures);
     std::string csv_cells() const;
     void begin();
 

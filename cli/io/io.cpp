@@ -1,12 +1,15 @@
 #include "cli/io/io.h"
 
+#include <algorithm>
 #include <unistd.h>
 
 #include "cli/analysis/session.h"
 #include "cli/console.h"
 #include "cli/io/capture_run.h"
 #include "cli/io/each_table.h"
+#include "cli/io/flow_choice.h"
 #include "cli/io/interval_report.h"
+#include "cli/io/kind_list.h"
 #include "cli/io/kinds_report.h"
 #include "cli/io/options.h"
 #include "cli/io/range_groups.h"
@@ -27,13 +30,30 @@ void append_groups(std::string& out, const IoOptions& options, const std::vector
     }
 }
 
-void append_report(std::string& out, const IoOptions& options, const ConnectionFigures& connections,
-                   const analysis::Names& names) {
-    switch (options.form) {
-        case Form::table: return append_table(out, connections, names);
-        case Form::json: return append_json(out, connections, names);
-        case Form::csv: return append_csv(out, connections, names);
+void append_list(std::string& out, const KindList& list, const ConnectionFigures& connections, Form form) {
+    const std::vector<KindRow> rows = list.rows(connections);
+    if (form == Form::csv) {
+        list.append_csv_header(out);
+        for (const KindRow& row : rows) list.append_csv(out, row);
+        return;
     }
+    if (rows.empty()) return;
+    exporters::Table table = list.table({});
+    for (const KindRow& row : rows) table.add(list.cells(row, {}));
+    table.flush(out);
+}
+
+void append_report(std::string& out, const IoOptions& options, const KindList& list,
+                   const ConnectionFigures& connections, const analysis::Names& names) {
+    if (options.form == Form::json) return append_json(out, connections, names);
+    if (options.form == Form::table && !list.is_asked_for()) return append_table(out, connections, names);
+    append_list(out, list, connections, options.form);
+}
+
+/// What `--columns help` and `--columns names` print.
+template <class Row>
+std::string column_text(const ColumnSet<Row>& columns, const IoOptions& options) {
+    return options.column_help() ? columns.reference() : columns.name_lines();
 }
 
 }  // namespace
@@ -42,23 +62,28 @@ int run(const std::vector<std::string>& arguments, const Environment& environmen
     IoOptions options;
     const auto error = parse_options(arguments, options);
     if (const auto status = answered(environment, "io", error, options, help)) return *status;
+    if (options.column_help() || options.column_names())
+        return print(options.each ? column_text(each_columns(), options) : column_text(kind_columns(), options));
 
     analysis::Names names(options.names, options.node_names_path);
     if (!names.errors().empty()) {
         print_errors("io", names.errors());
         return exit_failed;
     }
+    FlowChoice flow;
+    if (const std::optional<int> status = flow.find(options)) return *status;
     TextOutput output(STDOUT_FILENO);
     EachTable each(options, names, output);
     RangeGroups ranges(names);
+    KindList list(options, names, flow);
     metrics::CommandMeasure::RecordSink sink;
     if (options.each)
-        sink = [&each](const metrics::CommandConnectionFigures& connection, const metrics::CommandRecord& record) {
-            each.add(connection, record);
+        sink = [&](const metrics::CommandConnectionFigures& connection, const metrics::CommandRecord& record) {
+            if (flow.has(connection)) each.add(connection, record);
         };
     else if (options.by == GroupBy::lba)
-        sink = [&ranges](const metrics::CommandConnectionFigures& connection, const metrics::CommandRecord& record) {
-            ranges.add(connection, record);
+        sink = [&](const metrics::CommandConnectionFigures& connection, const metrics::CommandRecord& record) {
+            if (flow.has(connection)) ranges.add(connection, record);
         };
     metrics::CommandMeasure measure(std::move(sink));
     upper::ReaderOptions reading;
@@ -67,12 +92,13 @@ int run(const std::vector<std::string>& arguments, const Environment& environmen
     dissect::subnet::LearningSink learner(reader);
     names.look_up_in(learner.names());
     CaptureRun capture(options, learner);
-    IntervalReport intervals(options, names, output, {reader, measure, ranges});
+    IntervalReport intervals(options, names, output, {reader, measure, ranges, list});
     if (options.interval_ns) capture.on_time([&intervals](std::int64_t time_ns) { return intervals.pass(time_ns); });
     if (!capture.run()) return capture.status();
     reader.finish();
 
-    const ConnectionFigures connections = measure.figures();
+    const ConnectionFigures all = measure.figures();
+    const ConnectionFigures connections = options.each || options.interval_ns ? all : list.passing(all);
     if (options.each)
         each.finish();
     else if (options.interval_ns)
@@ -82,14 +108,19 @@ int run(const std::vector<std::string>& arguments, const Environment& environmen
     else if (options.by)
         append_groups(output.text(), options, grouped(connections, *options.by, names));
     else
-        append_report(output.text(), options, connections, names);
+        append_report(output.text(), options, list, connections, names);
     output.flush();
     if (output.reader_is_gone()) {
         capture.end_by_broken_pipe();
         return exit_failed;
     }
     if (output.failed()) capture.fail(output.error());
-    if (connections.empty() && !capture.failed())
+    if (options.each ? each.hides_all() : list.hides_all())
+        print_message("no command matches --filter {}", options.filter);
+    const bool has_flow = std::ranges::any_of(all, [&flow](const auto& connection) { return flow.has(connection); });
+    if (!all.empty() && !has_flow && !capture.failed())
+        print_message("rdmascope io: flow {} has no commands of an upper layer", options.flow.value_or(0));
+    if (all.empty() && !capture.failed())
         print_message(
             "rdmascope io: no commands of an upper layer in {} frames; `rdmascope flows` shows what RDMA there is, "
             "--as names a protocol that nothing else shows",

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/quantities.h"
+#include "cli/io/kind_columns.h"
 #include "cli/io/words.h"
 #include "exporters/command_json.h"
 #include "exporters/text_table.h"
@@ -82,37 +83,8 @@ std::string group_heading(const Group& group) {
                        states_text(group.sum));
 }
 
-std::string latency_cell(const std::optional<std::uint64_t>& ns) {
-    if (!ns) return "-";
-    return base::format_duration(static_cast<double>(*ns), {base::Spacing::column});
-}
+}  // namespace
 
-std::vector<std::string> kind_cells(const CommandConnectionFigures& connection, const CommandKindFigures& kind) {
-    const Histogram& latency = kind.latency_ns;
-    std::vector<std::string> cells{kind.kind.empty() ? "(not captured)" : kind.kind,
-                                   fmt::format("{}", kind.commands),
-                                   fmt::format("{}", kind.errors),
-                                   base::format_size(static_cast<double>(kind.bytes), {base::Spacing::column}),
-                                   latency_cell(latency.quantile(0.5)),
-                                   latency_cell(latency.quantile(0.99)),
-                                   latency_cell(latency.max())};
-    for (const Histogram& part : kind.parts_ns) {
-        const bool is_known = connection.split_is_known() && latency.sum() != 0;
-        cells.push_back(is_known ? base::format_percent(share(part.sum(), latency.sum()), {base::Spacing::column})
-                                 : "-");
-    }
-    const std::uint64_t repair = kind.repair_own_ns + kind.repair_behind_ns;
-    cells.push_back(latency.sum() == 0 ? "-"
-                                       : base::format_percent(share(repair, latency.sum()), {base::Spacing::column}));
-    cells.push_back(kind.commands == 0 ? "-"
-                                       : base::format_decimal(static_cast<double>(kind.operations) /
-                                                              static_cast<double>(kind.commands)));
-    const std::uint64_t open = kind.unanswered + kind.given_up + kind.replaced;
-    cells.push_back(fmt::format("{}", open));
-    return cells;
-}
-
-/// Kinds that took most time first.
 std::vector<const CommandKindFigures*> ordered_kinds(const CommandConnectionFigures& connection) {
     std::vector<const CommandKindFigures*> kinds;
     for (const CommandKindFigures& kind : connection.kinds) {
@@ -126,14 +98,7 @@ std::vector<const CommandKindFigures*> ordered_kinds(const CommandConnectionFigu
     return kinds;
 }
 
-constexpr std::size_t least_kind_width = 14;
-
-/// Adds the headings after the heading of the kind.
-void add_headings(std::vector<exporters::Table::Heading>& headings) {
-    for (const char* title : {"commands", "errors", "bytes", "p50", "p99", "max", "request", "before", "data", "after",
-                              "response", "repair", "ops", "unanswered"})
-        headings.push_back({title, false, 0});
-}
+namespace {
 
 // ---- JSON and CSV ----
 
@@ -160,49 +125,30 @@ nlohmann::ordered_json groups_json(const std::vector<Group>& groups) {
     return objects;
 }
 
-namespace {
-
-constexpr std::string_view kind_header =
-    "kind,commands,errors,bytes,inline_bytes,moved_in_bytes,moved_out_bytes,operations,orphans,replaced,unanswered,"
-    "given_up,latency_sum_ns,latency_p50_ns,latency_p99_ns,latency_max_ns,request_ns,target_before_ns,data_ns,"
-    "target_after_ns,response_ns,request_ack_ns,repair_own_ns,repair_behind_ns\n";
-
-std::string number_or_none(const std::optional<std::uint64_t>& number) {
-    return number ? fmt::format("{}", *number) : std::string{};
-}
-
-void append_kind_csv(std::string& out, const CommandConnectionFigures& connection, const CommandKindFigures& kind) {
-    out += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{}", kind.kind, kind.commands, kind.errors, kind.bytes,
-                       kind.inline_bytes, kind.moved_in_bytes, kind.moved_out_bytes, kind.operations, kind.orphans,
-                       kind.replaced, kind.unanswered, kind.given_up);
-    const Histogram& latency = kind.latency_ns;
-    out += fmt::format(",{},{},{},{}", latency.sum(), number_or_none(latency.quantile(0.5)),
-                       number_or_none(latency.quantile(0.99)), number_or_none(latency.max()));
-    for (const Histogram& part : kind.parts_ns)
-        out += connection.split_is_known() ? fmt::format(",{}", part.sum()) : ",";
-    out += fmt::format(",{},{},{}\n", kind.request_ack_ns, kind.repair_own_ns, kind.repair_behind_ns);
-}
-
-}  // namespace
-
-exporters::Table kind_table(std::initializer_list<std::string_view> before) {
+exporters::Table kind_table(const std::vector<std::string_view>& before, const KindColumns& columns) {
+    constexpr std::size_t least_kind_width = 14;
     std::vector<exporters::Table::Heading> headings;
     for (const std::string_view title : before) headings.push_back({std::string(title), true, 0});
-    headings.push_back({"kind", true, least_kind_width});
-    add_headings(headings);
+    for (const exporters::Field<KindRow>* column : columns)
+        headings.push_back(
+            {column->title, exporters::is_left_aligned(column->unit), column->path == "kind" ? least_kind_width : 0});
     return exporters::Table(std::move(headings));
 }
 
 std::vector<std::vector<std::string>> kind_rows(const CommandConnectionFigures& connection) {
     std::vector<std::vector<std::string>> rows;
-    for (const CommandKindFigures* kind : ordered_kinds(connection)) rows.push_back(kind_cells(connection, *kind));
+    for (const CommandKindFigures* kind : ordered_kinds(connection)) {
+        std::vector<std::string>& cells = rows.emplace_back();
+        for (const exporters::Field<KindRow>* column : kind_columns_below_heading())
+            cells.push_back(column_cell(*column, {&connection, kind, nullptr}));
+    }
     return rows;
 }
 
 namespace {
 
 void append_kinds(std::string& out, const CommandConnectionFigures& connection) {
-    exporters::Table table = kind_table({});
+    exporters::Table table = kind_table({}, kind_columns_below_heading());
     for (std::vector<std::string>& row : kind_rows(connection)) table.add(std::move(row));
     table.flush(out);
 }
@@ -229,31 +175,6 @@ std::string connections_text(const ConnectionFigures& connections, const analysi
     return connections_json(connections, names).dump();
 }
 
-std::string kinds_csv_header() {
-    return "connection,protocol,initiator,target,target_name," + std::string(kind_header);
-}
-
-void append_csv(std::string& out, const ConnectionFigures& connections, const analysis::Names& names) {
-    out += kinds_csv_header();
-    append_csv_rows(out, connections, names, {});
-}
-
-void append_csv_rows(std::string& out, const ConnectionFigures& connections, const analysis::Names& names,
-                     std::string_view before) {
-    for (const CommandConnectionFigures& connection : connections) {
-        const std::string initiator =
-            end_text(connection.initiator, connection.initiator_number, connection.transport, names);
-        const std::string target = end_text(connection.target, connection.target_number, connection.transport, names);
-        const std::string ends = fmt::format("{},{},{},{},{},", connection.number, connection.protocol,
-                                             csv_text(initiator), csv_text(target), csv_text(connection.target_name));
-        for (const CommandKindFigures& kind : connection.kinds) {
-            out += before;
-            out += ends;
-            append_kind_csv(out, connection, kind);
-        }
-    }
-}
-
 // ---- groups ----
 
 void append_table(std::string& out, const std::vector<Group>& groups) {
@@ -273,7 +194,11 @@ void append_json(std::string& out, const std::vector<Group>& groups) {
 
 std::string groups_text(const std::vector<Group>& groups) { return groups_json(groups).dump(); }
 
-std::string groups_csv_header() { return "group,protocol,connections," + std::string(kind_header); }
+std::string groups_csv_header() {
+    std::string header = "group,protocol,connections,";
+    append_csv_names(header, kind_columns_after_connection());
+    return header;
+}
 
 void append_csv(std::string& out, const std::vector<Group>& groups) {
     out += groups_csv_header();
@@ -284,7 +209,7 @@ void append_csv_rows(std::string& out, const std::vector<Group>& groups, std::st
     for (const Group& group : groups)
         for (const CommandKindFigures& kind : group.sum.kinds) {
             out += fmt::format("{}{},{},{},", before, csv_text(group.name), group.sum.protocol, group.connections);
-            append_kind_csv(out, group.sum, kind);
+            append_csv_values(out, kind_columns_after_connection(), {&group.sum, &kind, nullptr});
         }
 }
 

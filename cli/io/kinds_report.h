@@ -1,5 +1,4 @@
 #pragma once
-#include <initializer_list>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
@@ -7,7 +6,7 @@
 
 #include "cli/analysis/session.h"
 #include "cli/io/connection_groups.h"
-#include "cli/io/options.h"
+#include "cli/io/kind_columns.h"
 #include "exporters/text_table.h"
 #include "metrics/figures/command_figures.h"
 
@@ -19,8 +18,6 @@ using ConnectionFigures = std::vector<metrics::CommandConnectionFigures>;
 void append_table(std::string& out, const ConnectionFigures& connections, const analysis::Names& names);
 /// The same as JSON: one object for each connection, with its kinds.
 void append_json(std::string& out, const ConnectionFigures& connections, const analysis::Names& names);
-/// One row for each kind of command on a connection, after a header.
-void append_csv(std::string& out, const ConnectionFigures& connections, const analysis::Names& names);
 
 // The same for groups.
 void append_table(std::string& out, const std::vector<Group>& groups);
@@ -32,16 +29,15 @@ void append_csv(std::string& out, const std::vector<Group>& groups);
 std::string connections_text(const ConnectionFigures& connections, const analysis::Names& names);
 nlohmann::ordered_json connections_json(const ConnectionFigures& connections, const analysis::Names& names);
 nlohmann::ordered_json groups_json(const std::vector<Group>& groups);
-std::string kinds_csv_header();
 std::string groups_text(const std::vector<Group>& groups);
 std::string groups_csv_header();
 /// The rows of append_csv(). Each row begins with `before`.
-void append_csv_rows(std::string& out, const ConnectionFigures& connections, const analysis::Names& names,
-                     std::string_view before);
 void append_csv_rows(std::string& out, const std::vector<Group>& groups, std::string_view before);
-/// An empty table with the columns of append_table(), after the columns of text in `before`.
-exporters::Table kind_table(std::initializer_list<std::string_view> before);
-/// The cells of append_table() for each kind. The kind that took most time comes first.
+/// An empty table of kinds with these columns, after the columns of text in `before`.
+exporters::Table kind_table(const std::vector<std::string_view>& before, const KindColumns& columns);
+/// The kinds that had commands. The kind that took most time comes first.
+std::vector<const metrics::CommandKindFigures*> ordered_kinds(const metrics::CommandConnectionFigures& connection);
+/// The cells of append_table() for each of them.
 std::vector<std::vector<std::string>> kind_rows(const metrics::CommandConnectionFigures& connection);
 
 }  // namespace cli::io

@@ -24,7 +24,8 @@ struct IoOptions : options::HelpOptions {
     bool promiscuous = true;
 
     // Which packets.
-    std::string expression = {};  ///< pcap-filter: the rest of the line
+    std::optional<std::uint64_t> flow = {};  ///< its connection alone
+    std::string expression = {};             ///< pcap-filter: the rest of the line
     std::optional<std::string> expression_path = {};
     std::optional<std::uint64_t> max_packets = {};
     std::optional<std::uint64_t> duration_ns = {};
@@ -39,10 +40,15 @@ struct IoOptions : options::HelpOptions {
     bool each = false;
     Form form = Form::table;
     bool two_forms = false;  ///< two output forms were given, which is an error
-    std::string sort = {};   ///< a column of --each; a `-` before it reverses the order
+    std::string sort = {};   ///< a column; a `-` before it reverses the order
     std::optional<std::uint64_t> top = {};
+    std::string filter = {};                ///< chooses kinds, or commands with --each; empty passes all
+    std::vector<std::string> columns = {};  ///< names as given; empty: the form's own choice
     std::optional<std::uint64_t> interval_ns = {};
     std::optional<GroupBy> by = {};  ///< connections are added up
+
+    bool column_help() const { return columns.size() == 1 && columns.front() == "help"; }
+    bool column_names() const { return columns.size() == 1 && columns.front() == "names"; }
 };
 
 /// Reads the command line.

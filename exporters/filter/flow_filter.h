@@ -1,10 +1,9 @@
 #pragma once
-#include <memory>
-#include <string>
 #include <string_view>
 
 #include "base/error.h"
 #include "base/result.h"
+#include "exporters/filter/column_filter.h"
 #include "exporters/flow_fields.h"
 
 namespace exporters::filter {
@@ -20,19 +19,12 @@ public:
     /// similar.
     static base::Result<FlowFilter> compile(std::string_view text);
 
-    FlowFilter();
-    ~FlowFilter();
-    FlowFilter(FlowFilter&&) noexcept;
-    FlowFilter& operator=(FlowFilter&&) noexcept;
-
-    bool everything() const;
+    bool everything() const { return filter_.everything(); }
     /// `idle`: nothing passed in the interval of the table; rates and times have no value then.
     bool matches(const FlowRow& row, bool idle = false);
 
 private:
-    struct State;
-    explicit FlowFilter(std::unique_ptr<State> state);
-    std::unique_ptr<State> state_;
+    ColumnFilter filter_ = {};
 };
 
 }  // namespace exporters::filter

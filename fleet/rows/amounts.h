@@ -38,6 +38,7 @@ enum class AmountKind : std::uint16_t {
     command_size = 73,
     command_part = 74,   ///< and the 4 that follow: place in metrics::command_part_names
     command_think = 80,  ///< and the 3 that follow: place in metrics::command_depth_names
+    command_host_next = 84,
     // Of `paths`.
     path_sign = 96,      ///< index: marks more, marks less, delays more, delays less
     path_outcome = 97,   ///< index: in_order, selective, placing

@@ -32,6 +32,7 @@ Amounts amounts_of(const CommandConnectionFigures& connection) {
         add_amount(out, AmountKind::connection_counter, i, connection.*connection_counters[i]);
     for (std::uint32_t i = 0; i < metrics::command_state_count; ++i)
         add_amount(out, AmountKind::command_state_ns, i, connection.states_ns[i]);
+    add_distribution(out, AmountKind::command_host_next, connection.host_next_ns);
     return out;
 }
 
@@ -180,6 +181,7 @@ void set_command_amounts(CommandConnectionFigures& connection, const Amounts& am
         connection.*connection_counters[i] = amount_of(amounts, AmountKind::connection_counter, i);
     for (std::uint32_t i = 0; i < metrics::command_state_count; ++i)
         connection.states_ns[i] = amount_of(amounts, AmountKind::command_state_ns, i);
+    connection.host_next_ns = distribution_of(amounts, AmountKind::command_host_next);
 }
 
 void set_command_amounts(CommandKindFigures& kind, const Amounts& amounts) {

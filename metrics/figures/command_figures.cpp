@@ -160,6 +160,7 @@ void merge(CommandConnectionFigures& into, const CommandConnectionFigures& other
     for (const auto member : connection_counters) into.*member = add(into.*member, other.*member);
     for (std::size_t i = 0; i < command_state_count; ++i)
         into.states_ns[i] = add(into.states_ns[i], other.states_ns[i]);
+    into.host_next_ns.merge(other.host_next_ns);
     into.open_max = std::max(into.open_max, other.open_max);
     into.congested_ports = std::max(into.congested_ports, other.congested_ports);
     if (is_later) {
@@ -196,6 +197,7 @@ void subtract(CommandConnectionFigures& figures, const CommandConnectionFigures&
         figures.*member = base::saturating::subtract(figures.*member, earlier.*member);
     for (std::size_t i = 0; i < command_state_count; ++i)
         figures.states_ns[i] = base::saturating::subtract(figures.states_ns[i], earlier.states_ns[i]);
+    figures.host_next_ns = figures.host_next_ns.since(earlier.host_next_ns);
     if (earlier.last_ns != 0) figures.first_ns = std::min(earlier.last_ns, figures.last_ns);
     for (CommandKindFigures& kind : figures.kinds) {
         const auto former = std::ranges::lower_bound(earlier.kinds, kind.kind, {}, &CommandKindFigures::kind);

@@ -143,7 +143,8 @@ struct CommandConnectionFigures {
     std::int64_t first_ns = 0;  ///< of the first command
     std::int64_t last_ns = 0;
     std::array<std::uint64_t, command_state_count> states_ns{};  ///< sum to last_ns - first_ns
-    std::vector<CommandKindFigures> kinds;                       ///< at most most_kinds, by their names
+    Histogram host_next_ns;                 ///< from a response that left no command open to the next request
+    std::vector<CommandKindFigures> kinds;  ///< at most most_kinds, by their names
     static constexpr std::size_t most_kinds = 24;
     bool of_target = false;                      ///< of the flow that answers: nothing but the protocol is known here
     std::uint32_t open_now = 0;                  ///< when the figures were taken

@@ -530,6 +530,7 @@ void members(C& c, Of<CommandConnectionFigures> auto& f) {
     all(c, f.congested_ports);
     if (c.version() < 13) return;
     for (std::size_t i = former_states; i < f.states_ns.size(); ++i) value(c, f.states_ns[i]);
+    all(c, f.host_next_ns);
 }
 
 void classes(Writer& c, const FlowSnapshot& f) {

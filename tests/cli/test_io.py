@@ -124,6 +124,25 @@ class Kinds(IoTestCase):
         self.assertEqual(kinds["write"]["inline_bytes"], 4 * 512 + 40 * 4096)
         self.assertEqual(kinds["write"]["moved_out_bytes"], 2 * 131072)
 
+    def test_the_host_s_own_time_lies_between_commands(self):
+        wanted = {row["response"]: row for row in expected()}
+        spans = {}
+        for row in self.csv("--each", "-r", NVME):
+            if row["end"] == "answered" and row["kind"] not in ("keep_alive", "async_event", "null"):
+                want = wanted[row["response_frame"]]
+                spans.setdefault(int(row["connection"]), []).append((int(want["begin_ns"]), latency(want)))
+        for connection in self.json("-r", NVME)["connections"]:
+            pauses, end = [], None
+            for begin, duration in sorted(spans.get(connection["connection"], [])):
+                if end is not None and begin > end:
+                    pauses.append(begin - end)
+                end = max(end or 0, begin + duration)
+            found = connection["host_next_ns"]
+            self.assertEqual([found["count"], found["sum"]], [len(pauses), sum(pauses)])
+            if pauses:
+                self.assertEqual([found["min"], found["max"]], [min(pauses), max(pauses)])
+            self.assertEqual(found["sum"], connection["state_ns"]["host"])
+
     def test_csv_has_the_same(self):
         rows = self.csv("-n", "-r", NVME)
         of_json = [(connection["connection"], kind["kind"], kind["commands"], kind["latency_ns"]["sum"])
@@ -146,6 +165,83 @@ class Kinds(IoTestCase):
             connections = self.json("-r", NVME, "--as", assignment)["connections"]
             self.assertIn("user", {connection["evidence"] for connection in connections})
             self.assertEqual(sum(kind["commands"] for connection in connections for kind in connection["kinds"]), 463)
+
+
+class Chosen(IoTestCase):
+    """--filter, --columns, --sort and --top; what they choose from is compared with the other reader's commands."""
+
+    def test_commands_that_a_filter_passes(self):
+        wanted = {row["response"] for row in expected() if row["kind"] == "read" and latency(row) > 10_000_000}
+        self.assertGreater(len(wanted), 3)
+        rows = self.csv("--each", "-r", NVME, "--filter", 'kind == "read" && latency > 10ms')
+        self.assertEqual({row["response_frame"] for row in rows}, wanted)
+        of_word = self.csv("--each", "-r", NVME, "--filter", "flush")
+        self.assertEqual([row["id"] for row in of_word], [row["id"] for row in expected() if row["kind"] == "flush"])
+        found = self.json("--each", "-r", NVME, "--filter", 'kind == "read" && latency > 10ms')["commands"]
+        self.assertEqual({str(command["frames"]["response"]) for command in found}, wanted)
+
+    def test_kinds_that_a_filter_passes(self):
+        everything = self.csv("-n", "-r", NVME)
+        many = self.csv("-n", "-r", NVME, "--filter", "commands > 10 && bytes >= 64K")
+        self.assertEqual(many, [row for row in everything if int(row["commands"]) > 10 and int(row["bytes"]) >= 65536])
+        self.assertGreater(len(many), 0)
+        found = self.json("-n", "-r", NVME, "--filter", "kind == \"write\"")["connections"]
+        self.assertEqual([[kind["kind"] for kind in connection["kinds"]] for connection in found], [["write"]] * len(found))
+        writes = sum(row["kind"] == "write" for row in expected())
+        self.assertEqual(sum(kind["commands"] for connection in found for kind in connection["kinds"]), writes)
+        lines = self.succeeds(commands("-n", "-r", NVME, "--filter", "write")).splitlines()
+        self.assertRegex(lines[0], "queue 1, limit 15, by private data$")  # the time is that of all kinds
+        self.assertRegex(lines[2], "^write +46 ")
+        groups = self.json("-n", "-r", NVME, "--by", "all", "--filter", "write")["groups"]
+        self.assertEqual([kind["commands"] for kind in groups[0]["kinds"] if kind["kind"] == "write"], [writes])
+        intervals = self.csv("-n", "-r", NVME, "--interval", "1s", "--filter", 'kind == "write"')
+        self.assertEqual(sum(int(row["commands"]) for row in intervals), writes)
+
+    def test_a_filter_that_passes_nothing(self):
+        for arguments in ([], ["--each"], ["--interval", "1s"]):
+            result = commands("-r", NVME, "--filter", 'kind == "erase"', *arguments)
+            self.assertEqual(self.succeeds(result), "")
+            self.assertIn("no command matches --filter", result.stderr)
+            self.assertNotIn("no commands of an upper layer", result.stderr)
+
+    def test_the_connection_of_a_flow(self):
+        for name in (NVME, PCAPS / "nfs-rdma-siw.pcap"):
+            for flow in json.loads(self.succeeds(run("flows", "--json", "-n", "-r", name)))["flows"]:
+                if flow["io"] is None:
+                    continue
+                for number in (flow["id"], flow["reverse"]):
+                    rows = self.csv("--each", "-n", "-r", name, "--flow", str(number))
+                    self.assertEqual(len({row["connection"] for row in rows}), 1)
+                    found = self.json("-n", "-r", name, "--flow", str(number))["connections"]
+                    self.assertEqual([connection["connection"] for connection in found], [int(rows[0]["connection"])])
+                    work = [kind for kind in found[0]["kinds"] if kind["kind"] not in ("async_event", "keep_alive", "null")]
+                    self.assertEqual(sum(kind["commands"] for kind in work), flow["io"]["commands"])
+        self.assertIn("there is no flow 999999", self.fails(commands("-r", NVME, "--flow", "999999"), 1))
+
+    def test_columns_and_order_of_kinds(self):
+        lines = self.succeeds(commands("-n", "-r", NVME, "--columns", "kind,commands,p99", "--sort", "-commands")).splitlines()
+        self.assertRegex(lines[0], "^kind +commands +p99$")
+        counts = [int(line.split()[-2]) for line in lines[1:]]
+        self.assertEqual(counts, sorted(counts))
+        rows = self.csv("-n", "-r", NVME, "--columns", "kind,latency_p99_ns", "--top", "1")
+        self.assertEqual([list(row) for row in rows], [["kind", "latency_p99_ns"]])
+        sums = {}
+        for row in expected():
+            sums[row["kind"]] = sums.get(row["kind"], 0) + latency(row)
+        self.assertEqual(rows[0]["kind"], max(sums, key=sums.get))
+        self.assertEqual(self.csv("-n", "-r", NVME, "--columns", "all"), self.csv("-n", "-r", NVME))
+
+    def test_columns_of_commands(self):
+        rows = self.csv("--each", "-r", NVME, "--columns", "id,latency,response_frame", "--sort", "latency", "--top", "5")
+        wanted = sorted(expected(), key=latency, reverse=True)[:5]
+        self.assertEqual([list(row.values()) for row in rows], [[row["id"], str(latency(row)), row["response"]] for row in wanted])
+
+    def test_columns_are_listed(self):
+        for each in ([], ["--each"]):
+            names = self.succeeds(commands(*each, "--columns", "names")).split()
+            header = self.succeeds(commands(*each, "--csv", "-r", PCAPS / "rxe-send-bw-64.pcap")).strip().split(",")
+            self.assertEqual(names[-len(header):], header)
+            self.assertIn("latency", self.succeeds(commands(*each, "--columns", "help")))
 
 
 class Groups(IoTestCase):
@@ -339,8 +435,17 @@ class InFlows(IoTestCase):
 
 class Usage(IoTestCase):
     def test_contradictions_are_explained(self):
-        for arguments, words in ((["-r", NVME, "--sort", "latency"], "with --each"),
-                                 (["-r", NVME, "--top", "3"], "with --each"),
+        for arguments, words in ((["-r", NVME, "--sort", "latncy"], "no such column; columns are protocol"),
+                                 (["-r", NVME, "--columns", "kind,comands"], "did you mean 'commands'"),
+                                 (["-r", NVME, "--filter", "comands > 3"], "commands"),
+                                 (["-r", NVME, "--filter", "commands >"], "--filter commands >"),
+                                 (["-r", NVME, "--filter", "p99 > many"], "a time such as 250us"),
+                                 (["-r", NVME, "--json", "--top", "3"], "JSON is in the order of connections"),
+                                 (["-r", NVME, "--json", "--each", "--columns", "id"], "JSON has all"),
+                                 (["-r", NVME, "--by", "pair", "--sort", "p99"], "its own columns and order"),
+                                 (["-r", "-", "--flow", "1"], "can be read once"),
+                                 (["-i", "lo", "--flow", "1"], "have no IDs yet"),
+                                 (["-r", NVME, "--by", "lba", "--filter", "read"], "--by lba and --filter"),
                                  (["-r", NVME, "--each", "--sort", "latncy"], "latency"),
                                  (["-r", NVME, "--json", "--csv"], "one or the other"),
                                  (["-r", NVME, "-i", "lo"], "one or the other"),

@@ -84,7 +84,7 @@ class Usage(TestCase):
                 self.assertIn("rdmascope help dump", message)
 
     def test_an_option_of_another_command_is_named_with_the_command(self):
-        for arguments, part in ((["why", "--columns", "x"], "there is no option --columns; flows, top and fleet have it\n"),
+        for arguments, part in ((["why", "--columns", "x"], "there is no option --columns; flows, io, top and fleet have it\n"),
                                 (["flows", "-w", "x"], "there is no option -w; dump has it\n"),
                                 (["endpoint", "ping", "--depth", "1"], "there is no option --depth; endpoint bench has it\n"),
                                 (["doctor", "--markers", "on"], "there is no option --markers; endpoint and run have it\n")):

@@ -68,6 +68,7 @@ class Commands(Rows):
         for name in ('protocol', 'transport', 'initiator', 'target', 'target_name', 'queue', 'limit', 'open_max', 'operations',
                      'unbound_operations', 'late_operations', 'probes', 'events', 'overtaken', 'at_limit_ns', 'state_ns'):
             self.assertEqual(found.get(name), expected.get(name), f'{what}: {name}')
+        self.near(found['host_next_ns'], expected['host_next_ns'], f'{what}: host_next_ns')
         # A kind that still waits for its first answer has had no commands in the time that is asked for.
         kinds = [kind for kind in expected['kinds'] if self.has_commands(kind)]
         self.assertEqual([kind['kind'] for kind in found['kinds']], [kind['kind'] for kind in kinds], what)

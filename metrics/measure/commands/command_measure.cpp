@@ -234,6 +234,10 @@ void CommandMeasure::command(const upper::Connection& connection, const upper::F
     sink_(figures, record_of(connection, finished));
 }
 
+void CommandMeasure::asked_next(const upper::Connection& connection, std::uint64_t host_ns) {
+    figures_of(connection).host_next_ns.record(host_ns);
+}
+
 void CommandMeasure::ended(const upper::Connection& connection) {
     describe_connection(connection, figures_of(connection));
 }

@@ -19,6 +19,7 @@ public:
 
     void recognized(const upper::Connection& connection) override;
     void command(const upper::Connection& connection, const upper::FinishedCommand& finished) override;
+    void asked_next(const upper::Connection& connection, std::uint64_t host_ns) override;
     void ended(const upper::Connection& connection) override;
 
     /// Connections in the order in which they were recognized. Complete once the reader has finished.

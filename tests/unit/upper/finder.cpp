@@ -37,6 +37,8 @@ void Finder::command(const upper::Connection& connection, const upper::FinishedC
     answered.push_back(std::move(found));
 }
 
+void Finder::asked_next(const upper::Connection&, std::uint64_t host_ns) { host_next_ns.push_back(host_ns); }
+
 void Finder::ended(const upper::Connection& connection) {
     const upper::ConnectionCounts& counts = connection.counts();
     unbound += counts.unbound_operations;

@@ -319,15 +319,19 @@ Frames as_iwarp(const Frames& frames) {
     return std::move(maker.frames);
 }
 
-Finder read(const Frames& frames, const upper::ReaderOptions& options) {
-    Finder finder;
-    upper::Reader reader(options, nullptr, &finder);
+void read_to(upper::Listener& listener, const Frames& frames, const upper::ReaderOptions& options) {
+    upper::Reader reader(options, nullptr, &listener);
     dissect::DissectorOptions dissecting;
     dissecting.parse.verify_crc = false;
     dissect::Dissector dissector(dissecting);
     for (const NumberedFrame& one : frames) dissector.dissect(one.kept.frame(one.number), reader);
     dissector.finish(reader);
     reader.finish();
+}
+
+Finder read(const Frames& frames, const upper::ReaderOptions& options) {
+    Finder finder;
+    read_to(finder, frames, options);
     std::stable_sort(finder.answered.begin(), finder.answered.end(),
                      [](const Found& one, const Found& two) { return one.response < two.response; });
     return finder;

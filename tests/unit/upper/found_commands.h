@@ -69,12 +69,15 @@ struct Finder final : upper::Listener {
     std::uint64_t limit_ns = 0;     ///< in the state `limit`
     std::uint64_t at_limit_ns = 0;  ///< with as many open commands as permitted
     std::uint64_t wall_ns = 0;
+    std::vector<std::uint64_t> host_next_ns;
 
     void recognized(const upper::Connection& connection) override;
     void command(const upper::Connection& connection, const upper::FinishedCommand& finished) override;
+    void asked_next(const upper::Connection& connection, std::uint64_t host_ns) override;
     void ended(const upper::Connection& connection) override;
 };
 
+void read_to(upper::Listener& listener, const Frames& frames, const upper::ReaderOptions& options = {});
 /// Reads all frames; answered commands in the order of their responses.
 Finder read(const Frames& frames, const upper::ReaderOptions& options = {});
 

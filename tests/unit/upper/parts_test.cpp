@@ -403,7 +403,26 @@ TEST(ConnectionTime, the_limit_is_a_state_if_the_next_request_waited_for_room) {
         EXPECT_EQ(finder.limit_ns, 90u * 1000);
         EXPECT_EQ(finder.wall_ns, 650u * 1000);
         EXPECT_EQ(finder.state_sum_ns, finder.wall_ns);
+        EXPECT_EQ(finder.host_next_ns, (std::vector<std::uint64_t>{100'000}));
     }
+}
+
+/// Nothing is open from 100 to 130 us and from 700 to 705; from 300 to 400 the later of two commands is.
+TEST(ConnectionTime, the_host_asks_next_after_its_own_time) {
+    Exchange exchange;
+    exchange.ask(0, 0, request(2, 1, 1000));
+    exchange.answer(0, 100, 1);
+    exchange.ask(1, 130, request(2, 2, 1000));
+    exchange.ask(2, 200, request(2, 3, 1000));
+    exchange.answer(1, 300, 2);
+    exchange.ask(3, 400, request(2, 4, 1000));
+    exchange.answer(2, 600, 3);
+    exchange.answer(3, 700, 4);
+    exchange.ask(4, 705, request(2, 5, 1000));
+    exchange.answer(4, 800, 5);
+    const Finder& finder = exchange.finish();
+    EXPECT_EQ(finder.host_next_ns, (std::vector<std::uint64_t>{30'000, 5'000}));
+    EXPECT_EQ(finder.state_sum_ns, 800u * 1000);
 }
 
 // ---- schedules by chance: what a repair costs follows from the schedule itself ----

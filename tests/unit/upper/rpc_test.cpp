@@ -2,7 +2,10 @@
 // specifications (RFC 8166, 8167, 8267, 1813, 8881).
 #include <algorithm>
 #include <gtest/gtest.h>
+#include <initializer_list>
+#include <map>
 
+#include "base/bytes.h"
 #include "tests/unit/upper/found_commands.h"
 #include "upper/message_flow.h"
 #include "upper/protocols/rpc_protocol.h"
@@ -48,6 +51,106 @@ TEST(Rpc, a_call_that_is_asked_again_on_a_new_connection) {
     EXPECT_EQ(finder.ends.at("replaced"), 1u);
     EXPECT_EQ(finder.ends.at("unanswered"), 1u);
     EXPECT_EQ(finder.state_sum_ns, finder.wall_ns);
+}
+
+/// Where RoCEv2 over IPv4 has its parts.
+namespace roce2 {
+constexpr std::size_t bth_at = 14 + 20 + 8;
+constexpr std::size_t payload_at = bth_at + 12;
+constexpr std::size_t mad_at = payload_at + 8;  // after the DETH
+constexpr std::size_t cm_message_at = mad_at + 24;
+}  // namespace roce2
+
+void flip(std::vector<std::byte>& octets, std::size_t at, std::uint8_t bits) { octets[at] ^= std::byte{bits}; }
+
+/// A message of connection management: its communication identifiers and queue pair (InfiniBand, 12.6).
+void set_up_another(std::vector<std::byte>& octets, std::uint8_t bits) {
+    constexpr std::uint16_t request = 0x10;
+    constexpr std::uint16_t reply = 0x13;
+    const std::uint16_t attribute = base::load_be16(octets.data() + roce2::mad_at + 16);
+    flip(octets, roce2::cm_message_at, bits);
+    if (attribute != request) flip(octets, roce2::cm_message_at + 4, bits);
+    if (attribute == request) flip(octets, roce2::cm_message_at + 32, bits);
+    if (attribute == reply) flip(octets, roce2::cm_message_at + 12, bits);
+}
+
+/// A SEND with an RPC: its XID, wherever it stands.
+void ask_another(std::vector<std::byte>& octets, std::size_t head_at, std::uint8_t bits) {
+    const std::vector<std::byte> xid(octets.begin() + static_cast<std::ptrdiff_t>(head_at),
+                                     octets.begin() + static_cast<std::ptrdiff_t>(head_at) + 4);
+    for (std::size_t at = head_at; at + 4 <= octets.size(); at += 4)
+        if (std::equal(xid.begin(), xid.end(), octets.begin() + static_cast<std::ptrdiff_t>(at)))
+            flip(octets, at, bits);
+}
+
+/// The same packets on other connections between the same two hosts: other queue pairs, identifiers and XIDs.
+Frames on_other_connections(Frames frames, std::uint8_t bits) {
+    constexpr std::byte send_only{0x04};
+    constexpr std::byte send_only_invalidate{0x17};
+    constexpr std::byte datagram{0x64};
+    for (NumberedFrame& frame : frames) {
+        std::vector<std::byte>& octets = frame.kept.octets;
+        if (octets.size() < roce2::payload_at + 16 || base::load_be16(octets.data() + 36) != 4791) continue;
+        const std::byte opcode = octets[roce2::bth_at];
+        if (opcode == datagram) {
+            set_up_another(octets, bits);
+            continue;
+        }
+        flip(octets, roce2::bth_at + 5, bits);
+        if (opcode == send_only) ask_another(octets, roce2::payload_at, bits);
+        if (opcode == send_only_invalidate) ask_another(octets, roce2::payload_at + 4, bits);
+    }
+    return frames;
+}
+
+/// Each packet of the captures, one after another.
+Frames side_by_side(std::initializer_list<const Frames*> captures) {
+    Frames all;
+    for (std::size_t i = 0; i < (*captures.begin())->size(); ++i)
+        for (const Frames* one : captures) all.push_back((*one)[i]);
+    return all;
+}
+
+struct EndsOfCalls final : upper::Listener {
+    struct End {
+        std::uint64_t connection = 0;
+        std::uint64_t id = 0;
+        std::uint64_t request_frame = 0;
+        auto operator<=>(const End&) const = default;
+    };
+    std::map<upper::CommandEnd, std::vector<End>> ends;
+
+    void command(const upper::Connection& connection, const upper::FinishedCommand& finished) override {
+        ends[finished.end].push_back({connection.number(), finished.command.id, finished.command.request_first_frame});
+    }
+};
+
+/// As above, where the client has three connections to the server at a time (`mount -o nconnect=3`). Each asks again on
+/// a new connection of its own what its former one left open, so the new ones have several that they may continue.
+TEST(Rpc, calls_that_are_asked_again_where_hosts_have_several_connections) {
+    const Frames first = load("nfs-rdma-rxe-timeout.pcap.gz");
+    const Frames second = on_other_connections(first, 0x40);
+    const Frames third = on_other_connections(first, 0x20);
+    EndsOfCalls alone;
+    read_to(alone, first);
+    EndsOfCalls all;
+    read_to(all, side_by_side({&first, &second, &third}));
+    const auto answered = upper::CommandEnd::answered;
+    EXPECT_EQ(all.ends[answered].size(), 3 * alone.ends[answered].size());
+    std::vector<EndsOfCalls::End> again = all.ends[upper::CommandEnd::replaced];
+    std::ranges::sort(again);
+    std::vector<EndsOfCalls::End> open = all.ends[upper::CommandEnd::unanswered];
+    std::ranges::sort(open);
+    ASSERT_EQ(again.size(), 3u);
+    ASSERT_EQ(open.size(), 3u);
+    // Connections in the order of their set-up: three, and after the time-out three again.
+    for (std::size_t i = 0; i < 3; ++i) {
+        constexpr std::array<std::uint64_t, 3> xids{0xdee5d6a6, 0x9ee5d6a6, 0xfee5d6a6};
+        EXPECT_EQ(again[i].id, xids[i]);
+        EXPECT_EQ(open[i].id, xids[i]);
+        EXPECT_EQ(again[i].request_frame, 59u);
+        EXPECT_EQ(open[i].request_frame, 66u);
+    }
 }
 
 /// What a compound is for lies beyond what is captured; all else is there.

@@ -486,13 +486,16 @@ TEST(SnapshotCodec, an_outcome_of_a_later_version_is_unknown) {
     EXPECT_EQ(decoded(octets).attempts.at(0).outcome, AttemptOutcome::unknown);
 }
 
-TEST(SnapshotCodec, the_twelfth_version_has_no_time_at_the_limit) {
+TEST(SnapshotCodec, the_twelfth_version_has_no_time_at_the_limit_nor_of_the_host) {
     Snapshot snapshot;
     std::array<std::uint64_t, command_state_count> states{1, 2, 3, 4, 5, 6, 7};
     snapshot.flows.emplace_back().commands.emplace().states_ns = states;
+    snapshot.flows[0].commands->host_next_ns.record(17);
     EXPECT_EQ(decoded(octets_of(snapshot)).flows[0].commands->states_ns, states);
+    EXPECT_EQ(decoded(octets_of(snapshot)).flows[0].commands->host_next_ns.sum(), 17u);
     states.back() = 0;
     EXPECT_EQ(decoded(octets_of(snapshot, 12)).flows[0].commands->states_ns, states);
+    EXPECT_TRUE(decoded(octets_of(snapshot, 12)).flows[0].commands->host_next_ns.empty());
 }
 
 TEST(SnapshotCodec, says_which_version_it_does_not_know) {

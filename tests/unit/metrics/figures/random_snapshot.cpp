@@ -101,6 +101,7 @@ CommandConnectionFigures RandomSnapshots::commands() {
     figures.first_ns = static_cast<std::int64_t>(1 + below(1000));
     figures.last_ns = figures.first_ns + static_cast<std::int64_t>(below(1000));
     for (std::uint64_t& state : figures.states_ns) state = below(1000);
+    for (std::uint64_t i = below(4); i > 0; --i) figures.host_next_ns.record(below(1'000'000));
     for (const char* const name : {"", "flush", "read", "write"}) {
         if (chance()) continue;
         CommandKindFigures& kind = figures.kinds.emplace_back();

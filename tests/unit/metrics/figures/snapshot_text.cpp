@@ -72,7 +72,7 @@ struct Writer {
         all(c.protocol, c.heading, c.evidence, c.confidence, c.of_target, c.queue, c.limit, c.target_name,
             c.initiator_name, c.operations, c.unbound_operations, c.late_operations, c.probes, c.events, c.overtaken,
             c.at_limit_ns, c.limit_asked, c.congested_ports, c.open_max, c.open_now, c.open_long, c.first_ns, c.last_ns,
-            c.states_ns, c.oldest_open_ns, c.kinds);
+            c.states_ns, c.host_next_ns, c.oldest_open_ns, c.kinds);
     }
     void value(const RequestFigures& request) {
         all(request.operation, request.message_bytes, request.packet_bytes, request.frame);
