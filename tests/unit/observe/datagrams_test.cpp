@@ -1,4 +1,5 @@
 /// Datagrams of traced programs: put together from records, made into packets, paired with their answers.
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <gmock/gmock.h>
