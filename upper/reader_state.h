@@ -87,6 +87,9 @@ struct Reader::State final : Listener {
     void command(const Connection& connection, const FinishedCommand& finished) override {
         if (listener != nullptr) listener->command(connection, finished);
     }
+    void asked_next(const Connection& connection, std::uint64_t host_ns) override {
+        if (listener != nullptr) listener->asked_next(connection, host_ns);
+    }
     void ended(const Connection& connection) override {
         if (listener != nullptr) listener->ended(connection);
     }
