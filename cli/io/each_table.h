@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "cli/analysis/session.h"
-#include "cli/io/columns.h"
+#include "cli/io/column_set.h"
 #include "cli/io/options.h"
 #include "cli/text_output.h"
 #include "exporters/text_table.h"

@@ -6,8 +6,8 @@
 #include "cli/analysis/session.h"
 #include "cli/console.h"
 #include "cli/io/capture_run.h"
+#include "cli/io/connection_choice.h"
 #include "cli/io/each_table.h"
-#include "cli/io/flow_choice.h"
 #include "cli/io/interval_report.h"
 #include "cli/io/kind_list.h"
 #include "cli/io/kinds_report.h"
@@ -70,7 +70,7 @@ int run(const std::vector<std::string>& arguments, const Environment& environmen
         print_errors("io", names.errors());
         return exit_failed;
     }
-    FlowChoice flow;
+    ConnectionChoice flow;
     if (const std::optional<int> status = flow.find(options)) return *status;
     TextOutput output(STDOUT_FILENO);
     EachTable each(options, names, output);

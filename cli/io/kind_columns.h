@@ -1,6 +1,6 @@
 #pragma once
 #include "cli/analysis/session.h"
-#include "cli/io/columns.h"
+#include "cli/io/column_set.h"
 #include "metrics/figures/command_figures.h"
 
 namespace cli::io {

@@ -2,7 +2,7 @@
 
 namespace cli::io {
 
-KindList::KindList(const IoOptions& options, const analysis::Names& names, const FlowChoice& flow)
+KindList::KindList(const IoOptions& options, const analysis::Names& names, const ConnectionChoice& flow)
     : options_(options), names_(names), flow_(flow) {
     std::string error;
     columns_ = kind_columns().choose(options.columns, error);

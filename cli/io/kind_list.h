@@ -3,7 +3,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cli/io/flow_choice.h"
+#include "cli/io/connection_choice.h"
 #include "cli/io/kind_columns.h"
 #include "cli/io/kinds_report.h"
 #include "cli/io/options.h"
@@ -14,7 +14,7 @@ namespace cli::io {
 /// The kinds of commands that the options choose, as rows of one list.
 class KindList {
 public:
-    KindList(const IoOptions& options, const analysis::Names& names, const FlowChoice& flow);
+    KindList(const IoOptions& options, const analysis::Names& names, const ConnectionChoice& flow);
 
     /// Whether --columns, --sort or --top asks for one list, instead of one for each connection.
     bool is_asked_for() const;
@@ -36,7 +36,7 @@ public:
 private:
     const IoOptions& options_;
     const analysis::Names& names_;
-    const FlowChoice& flow_;
+    const ConnectionChoice& flow_;
     exporters::filter::ColumnFilter filter_ = {};
     KindColumns columns_ = {};
     bool saw_any_ = false;

@@ -1,4 +1,4 @@
-#include "cli/io/flow_choice.h"
+#include "cli/io/connection_choice.h"
 
 #include "cli/analysis/session.h"
 #include "cli/command.h"
@@ -22,12 +22,12 @@ analysis::AnalysisOptions measuring_options(const IoOptions& options) {
 
 }  // namespace
 
-FlowChoice::End FlowChoice::end_of(const metrics::FlowSnapshot& flow, const metrics::Endpoint& endpoint) {
+ConnectionChoice::End ConnectionChoice::end_of(const metrics::FlowSnapshot& flow, const metrics::Endpoint& endpoint) {
     const bool is_stream = flow.transport == wire::Transport::iwarp;
     return {endpoint.address, is_stream ? endpoint.port.value_or(0) : endpoint.qpn.value_or(0)};
 }
 
-std::optional<int> FlowChoice::find(const IoOptions& options) {
+std::optional<int> ConnectionChoice::find(const IoOptions& options) {
     if (!options.flow) return std::nullopt;
     const analysis::AnalysisOptions measuring = measuring_options(options);
     analysis::Session session(measuring, "io");
@@ -41,7 +41,7 @@ std::optional<int> FlowChoice::find(const IoOptions& options) {
     return std::nullopt;
 }
 
-bool FlowChoice::has(const metrics::CommandConnectionFigures& connection) const {
+bool ConnectionChoice::has(const metrics::CommandConnectionFigures& connection) const {
     if (!ends_) return true;
     const auto is_same = [](const End& end, const metrics::Address& address, std::uint32_t number) {
         return end.address == address && (end.number == number || end.number == 0 || number == 0);

@@ -10,7 +10,7 @@
 namespace cli::io {
 
 /// The connection of the flow that --flow names. Without --flow, all connections.
-class FlowChoice {
+class ConnectionChoice {
 public:
     /// Reads the files to find the flow. No value if it was found, or none is asked for; else the exit status, after
     /// the reason was reported.
