@@ -139,7 +139,8 @@ bool ColumnFilter::matches(const std::function<Value(std::size_t)>& value_of) {
 }
 
 bool holds_word(std::string_view text, std::string_view word) {
-    return !std::ranges::search(text, word, [](char a, char b) { return base::lower(a) == b; }).empty() || word.empty();
+    const auto same = [](char a, char b) { return base::lower(a) == b; };
+    return word.empty() || std::search(text.begin(), text.end(), word.begin(), word.end(), same) != text.end();
 }
 
 }  // namespace exporters::filter
