@@ -48,7 +48,7 @@ void PathList::build(const metrics::Snapshot& snapshot, const exporters::Context
     pairs_ = metrics::path_pairs(snapshot);
     std::erase_if(pairs_, [&](const PathPair& pair) { return !matches(pair, snapshot, context, filter); });
     single_ = std::erase_if(pairs_, [](const PathPair& pair) { return pair.entropies < 2 && !has_problem(pair); });
-    std::ranges::stable_partition(pairs_, has_problem);
+    std::stable_partition(pairs_.begin(), pairs_.end(), has_problem);
     for (const PathPair& pair : pairs_) {
         lines_.push_back({&pair, nullptr});
         append_rows(lines_, pair);
