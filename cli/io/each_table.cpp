@@ -123,7 +123,7 @@ void add_frames(EachBuilder& out) {
          {"response_frame", &CommandRecord::response_frame}}};
     for (const auto& [path, member] : frames)
         out.add(path, {}, path, Unit::frame, "number of the frame",
-                [member](const Each& row) { return exporters::value(frame_or_none(row.record.*member)); });
+                [member = member](const Each& row) { return exporters::value(frame_or_none(row.record.*member)); });
 }
 
 void add_times(EachBuilder& out) {

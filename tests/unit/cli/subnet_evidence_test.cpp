@@ -3,6 +3,7 @@
 #include "cli/why/subnet_evidence.h"
 
 #include <algorithm>
+#include <array>
 #include <gtest/gtest.h>
 #include <string>
 
@@ -82,7 +83,8 @@ TEST(SubnetEvidence, a_link_of_other_hosts_is_counted_alone) {
     fabric::Subnet subnet = inactive_link();
     subnet.add(adapter(3, 4));
     subnet.add(adapter(4, 3));
-    for (const fabric::Guid guid : {3, 4}) subnet.find(guid)->ports.front().state = fabric::PortState::active;
+    for (const fabric::Guid guid : std::to_array<fabric::Guid>({3, 4}))
+        subnet.find(guid)->ports.front().state = fabric::PortState::active;
     const std::string text = evidence_of_silence(snapshot, subnet);
     EXPECT_EQ(text.find("link node"), std::string::npos) << text;
     EXPECT_NE(text.find("elsewhere"), std::string::npos) << text;
