@@ -135,7 +135,7 @@ std::string mad_tables(const MadTransactions& transactions, const std::map<std::
         append_role(out, kinds, of.second);
     }
     if (transactions.uncounted() > 0)
-        out += fmt::format("{} datagrams are not in these tables\n", base::group_digits(transactions.uncounted()));
+        out += fmt::format("not in these tables: {}\n", base::format_counted(transactions.uncounted(), "datagram"));
     return out;
 }
 
