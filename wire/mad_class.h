@@ -98,14 +98,19 @@ inline constexpr std::array sa_fields{
     hex(48, 64, "infiniband.sa.componentmask", "Component Mask"),
 };
 
-/// Where the data begin that a class's segments carry, after the class's own header; 0: the class has no segments. IBTA
-/// vol. 1, 13.6.1 and 16.
+/// Where the data begin that a class's segments carry, after the class's own header; 0: the class has no segments. The
+/// classes are those of Linux (ib_is_mad_class_rmpp). IBTA vol. 1, 13.6.1 and 16.
 constexpr std::uint32_t rmpp_data_octet(std::uint8_t management_class) {
-    constexpr std::uint32_t device_administration_octet = 64;
     constexpr std::uint32_t vendor_octet = 40;
-    if (management_class == subnet_administration) return sa_data_octet;
-    if (management_class >= 0x10 && management_class <= 0x12) return device_administration_octet;
-    return management_class >= 0x30 && management_class <= 0x4f ? vendor_octet : 0;
+    constexpr std::uint8_t device_administration = 0x10;
+    constexpr std::uint8_t boot_information_service = 0x12;
+    switch (management_class) {
+        case subnet_administration: return sa_data_octet;
+        case device_management:
+        case device_administration:
+        case boot_information_service: return class_data_octet;
+        default: return management_class >= 0x30 && management_class <= 0x4f ? vendor_octet : 0;
+    }
 }
 
 /// These read a datagram of a class with segments whose first 56 octets are there.

@@ -178,11 +178,8 @@ void append_rmpp(std::string& out, base::Bytes mad) {
         const unsigned status = base::load_u8(mad.data() + status_octet);
         const std::string_view name = wire::name_of(wire::mad::rmpp_statuses, status);
         out += type == RmppType::stop ? " STOP " : " ABORT ";
-        if (name.empty()) out += "status ";
-        if (name.empty())
-            base::append_decimal(out, status);
-        else
-            out += name;
+        out += name.empty() ? std::string_view("status ") : name;
+        if (name.empty()) base::append_decimal(out, status);
     }
 }
 
@@ -202,8 +199,7 @@ void joined_record_lines(std::string& out, const Unit& unit) {
         std::string words;
         AttributePicker picker{words, true};
         describe(dissection, bytes, picker);
-        out += "record";
-        out += ' ';
+        out += "record ";
         base::append_decimal(out, picker.number());
         out += ", in several segments:";
         (out += words) += '\n';
