@@ -185,7 +185,8 @@ std::string help_text() {
         "its queue pairs: posts, completions, connections; of a program of libibumad the management datagrams. With\n"
         "--software it runs over the software iWARP stack: RDMA on any machine, without an adapter and without a "
         "driver.\n"
-        "It sees one device, rdmascope0, and speaks with any iWARP peer; it is traced with --trace, --mads or --kernel-events.\n",
+        "It sees one device, rdmascope0, and speaks with any iWARP peer; it is traced with --trace, --mads or "
+        "--kernel-events.\n",
         option_table().options(),
         "\nExamples:\n"
         "  rdmascope run --trace trace -- ib_write_bw -R 192.0.2.1\n"

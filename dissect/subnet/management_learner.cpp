@@ -53,7 +53,7 @@ constexpr auto source_gid_field = wire::field_named(wire::mad::path_record, "inf
 constexpr auto destination_lid_field = wire::field_named(wire::mad::path_record, "infiniband.pathrecord.dlid");
 constexpr auto source_lid_field = wire::field_named(wire::mad::path_record, "infiniband.pathrecord.slid");
 
-/// A field as the type of the place that it is for. The caller has checked that the octets have it.
+/// A field as the type of the place that it is for. The caller has checked that the attribute has the field.
 template <class Value>
 Value get(base::Bytes octets, const wire::FieldInfo& field) {
     return static_cast<Value>(wire::read_field(octets.data(), field));

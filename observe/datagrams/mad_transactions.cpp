@@ -33,8 +33,7 @@ std::uint16_t status_of(const wire::Mad& header) {
 
 std::size_t MadTransactions::IdHash::operator()(const Id& id) const {
     const std::uint64_t where = std::uint64_t{id.process} << 1 | static_cast<std::uint64_t>(id.is_ours);
-    const std::uint64_t what =
-        std::uint64_t{id.peer} << 24 | std::uint64_t{id.attribute} << 8 | id.management_class;
+    const std::uint64_t what = std::uint64_t{id.peer} << 24 | std::uint64_t{id.attribute} << 8 | id.management_class;
     return base::mix(base::mix(base::mix(0, where), what), id.transaction);
 }
 

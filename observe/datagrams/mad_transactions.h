@@ -36,9 +36,10 @@ struct MadFigures {
     std::uint64_t other_peers = 0;                      ///< requests of LIDs for which there was no place
 };
 
-/// Pairs requests with their answers, by process, transaction id, class and attribute. Of the program's own requests only
-/// the lower half of the transaction id counts, because the kernel replaces the upper one. Requests that it answers come
-/// from several hosts, which may choose the same id: these are paired by the whole id and the sender's LID.
+/// Pairs requests with their answers, by process, transaction id, class and attribute. Of the program's own requests
+/// only the lower half of the transaction id counts, because the kernel replaces the upper one. Requests that it
+/// answers come from several hosts, which may choose the same id: these are paired by the whole id and the sender's
+/// LID.
 class MadTransactions {
 public:
     void add(const TracedMad& mad);

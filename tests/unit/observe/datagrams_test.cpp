@@ -329,6 +329,14 @@ TEST_F(Transactions, need_whole_headers) {
     EXPECT_EQ(transactions.uncounted(), 1);
 }
 
+TEST_F(Transactions, table_counts_peers_without_a_place) {
+    // 64 LIDs have places of their own; two more requests go to others.
+    for (std::uint16_t lid = 1; lid <= 66; ++lid) add(datagram(3, 0x12, 0x11, lid), MadEvent::sent, 1000, 0, lid);
+    EXPECT_THAT(mad_tables(transactions, {}),
+                testing::AllOf(testing::HasSubstr("management datagrams of process 9\n"),
+                               testing::HasSubstr("lid 1 (1), lid 2 (1), lid 3 (1), 61 more, other LIDs (2)\n")));
+}
+
 TEST_F(Transactions, table_names_what_is_asked_and_whom) {
     add(datagram(3, 0x12, 0x11, 1), MadEvent::sent, 1000);
     add(datagram(3, 0x92, 0x11, 1), MadEvent::received, 3000);
