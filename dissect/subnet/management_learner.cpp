@@ -174,7 +174,7 @@ void ManagementLearner::learn_directed(base::Bytes mad) {
     const std::uint64_t asker = header.get<&wire::Mad::transaction_id>() >> 32;
     const std::uint64_t key =
         base::fnv(base::mix(base::fnv_begin, asker), mad.subspan(octet_of(route_field), hops + 1));
-    // Only a sweep needs them: what its answers have in common is known soon.
+    // Routes are needed during a sweep alone, so that a full table may begin again.
     if (routes_.size() >= most_routes && !routes_.contains(key)) routes_.clear();
     RouteEnd& end = routes_[key];
 

@@ -27,20 +27,19 @@ constexpr std::size_t most_senders = 4096;
 constexpr std::size_t most_datagram_bytes = 4096;
 
 constexpr std::size_t version_octet = wire::mad::rmpp_octet;
-constexpr std::size_t type_octet = wire::mad::rmpp_octet + 1;
-constexpr std::size_t flags_octet = wire::mad::rmpp_octet + 2;
-constexpr std::size_t segment_octet = wire::mad::rmpp_octet + 4;
-constexpr std::size_t payload_octet = wire::mad::rmpp_octet + 8;
+using wire::mad::rmpp_flags_octet;
+using wire::mad::rmpp_segment_octet;
+using wire::mad::rmpp_type_octet;
 
 /// Whether libibumad has the data of several segments in one piece, or will number the segment. Of what a program
 /// sends, the kernel looks at the flag alone, and fills in the type.
 bool is_of_segments(const TracedMad& mad) {
     if (mad.bytes.size() <= wire::mad::rmpp_payload_octet) return false;
-    if ((base::load_u8(mad.bytes.data() + flags_octet) & wire::mad::rmpp_active) == 0) return false;
+    if ((base::load_u8(mad.bytes.data() + rmpp_flags_octet) & wire::mad::rmpp_active) == 0) return false;
     const bool is_sent = mad.passage.event == trace::MadEvent::sent;
-    const auto type = static_cast<wire::mad::RmppType>(base::load_u8(mad.bytes.data() + type_octet));
+    const auto type = static_cast<wire::mad::RmppType>(base::load_u8(mad.bytes.data() + rmpp_type_octet));
     const bool is_data = type == wire::mad::RmppType::data || (is_sent && type == wire::mad::RmppType::none);
-    const bool is_numbered = base::load_be32(mad.bytes.data() + segment_octet) != 0;
+    const bool is_numbered = base::load_be32(mad.bytes.data() + rmpp_segment_octet) != 0;
     return is_data && (mad.passage.bytes > wire::mad_octets || !is_numbered);
 }
 
@@ -103,14 +102,14 @@ void MadPackets::make_segments(const TracedMad& mad, std::size_t header, const s
         std::memcpy(segment.data() + header, mad.bytes.data() + header + at, here);
         const bool is_last = i + 1 == segments;
         const unsigned flags = rmpp_active | (i == 0 ? rmpp_first : 0u) | (is_last ? rmpp_last : 0u);
-        segment[flags_octet] = (segment[flags_octet] & ~flag_bits) | static_cast<std::byte>(flags);
-        segment[type_octet] = static_cast<std::byte>(wire::mad::RmppType::data);
+        segment[rmpp_flags_octet] = (segment[rmpp_flags_octet] & ~flag_bits) | static_cast<std::byte>(flags);
+        segment[rmpp_type_octet] = static_cast<std::byte>(wire::mad::RmppType::data);
         if (segment[version_octet] == std::byte{}) segment[version_octet] = std::byte{1};
         const std::size_t payload = is_last && i != 0 ? data - at + counted_header
                                     : i == 0          ? data + segments * counted_header
                                                       : 0;
-        base::store_be32(segment.data() + segment_octet, static_cast<std::uint32_t>(i + 1));
-        base::store_be32(segment.data() + payload_octet, static_cast<std::uint32_t>(payload));
+        base::store_be32(segment.data() + rmpp_segment_octet, static_cast<std::uint32_t>(i + 1));
+        base::store_be32(segment.data() + wire::mad::rmpp_length_octet, static_cast<std::uint32_t>(payload));
         make_packet(mad, segment, take);
     }
 }
