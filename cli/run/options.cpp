@@ -4,7 +4,9 @@
 #include <arpa/inet.h>
 #include <array>
 #include <cstddef>
+#include <filesystem>
 #include <fmt/core.h>
+#include <system_error>
 
 #include "base/quantities.h"
 #include "cli/options/setters.h"
@@ -145,6 +147,16 @@ constexpr std::array rows{
     under(Section::options, options::version<Options>),
 };
 
+/// Whether both names are of one file, which need not be there yet.
+bool is_same_file(const std::string& one, const std::string& other) {
+    const auto place = [](const std::string& name) {
+        std::error_code unknown;
+        return std::filesystem::weakly_canonical(std::filesystem::absolute(name, unknown), unknown);
+    };
+    const std::filesystem::path first = place(one);
+    return one == other || (!first.empty() && first == place(other));
+}
+
 std::string contradiction(const Options& options) {
     if (options.process) {
         if (!options.command.empty())
@@ -155,7 +167,8 @@ std::string contradiction(const Options& options) {
             return "a process that runs already does not show its datagrams: --mads needs a program";
         return {};
     }
-    if (!options.tracing.mads.empty() && options.tracing.mads == options.tracing.file)
+    if (!options.tracing.mads.empty() && !options.tracing.file.empty() &&
+        is_same_file(options.tracing.mads, options.tracing.file))
         return "--trace and --mads write different files: give each its own name";
     if (options.command.empty())
         return "which program? It stands after the options: rdmascope run --software -- rping -s";

@@ -25,6 +25,7 @@ class Usage(TestCase):
         for arguments in ([], ["--software"], ["--software", "--"], ["--crc", "on", "true"], ["--attach", "0"],
                           ["--attach", "self"], ["--attach", "1", "true"], ["--software", "--attach", "1"], ["--trace", "", "true"],
                           ["--mads", "", "true"], ["--mads", "-", "true"], ["--mads", "x", "--trace", "x", "true"],
+                          ["--mads", "x", "--trace", "./x", "true"],
                           ["--mads", "x", "--attach", "1"],
                           ["--summary", "maybe", "true"],
                           ["--software", "--crc", "perhaps", "true"], ["--software", "--crc"], ["--software", "--address", "host", "true"],
