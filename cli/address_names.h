@@ -21,10 +21,10 @@ struct LearntName {
 /// has a name counts; a node of a subnet without any name has its GUID's digits.
 class AddressNames {
 public:
-    /// `node_names_path`: names of LIDs and GUIDs; empty if there is no such file. The errors name the lines.
+    /// `node_names_path`: names of LIDs and GUIDs; empty: no file. The errors name the lines.
     static base::Result<AddressNames, base::Errors> read(const std::string& node_names_path);
 
-    /// Append a name, printable; false if there is none.
+    /// Append a printable name; false if no name is known.
     bool append_lid(std::string& out, std::uint16_t lid, const LearntName& learnt) const;
     bool append_gid(std::string& out, base::Bytes gid, const LearntName& learnt) const;
     /// The name of an IPv4 or IPv6 address.

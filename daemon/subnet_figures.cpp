@@ -58,7 +58,9 @@ void add_links(SubnetFamilies& out, const SubnetReading& reading, const std::vec
 }
 
 void add_managers(SubnetFamilies& out, const SubnetReading& reading) {
-    const auto& all = reading.subnet.managers;
+    std::vector<fabric::SubnetManager> all = reading.subnet.managers;
+    // The master comes first, so that it is never left out.
+    std::ranges::stable_sort(all, std::ranges::greater{}, &fabric::SubnetManager::state);
     std::set<fabric::Guid> seen;
     for (std::size_t i = 0; i < all.size() && seen.size() < most_managers; ++i) {
         if (!seen.insert(all[i].port_guid).second) continue;
@@ -131,7 +133,8 @@ void add_ports(SubnetFamilies& out, const SubnetReading& reading, const std::vec
     };
     for (const fabric::Link& link : all) {
         consider(link.from, link.to);
-        consider(link.to, link.from);
+        // A port that is cabled to itself is both ends.
+        if (link.to.id() != link.from.id()) consider(link.to, link.from);
     }
     std::ranges::stable_sort(ports, std::ranges::greater{},
                              [](const Candidate& one) { return std::pair(one.has_finding, one.sent); });

@@ -10,9 +10,6 @@ namespace {
 
 using wire::mad::RmppType;
 
-constexpr std::uint32_t segment_number_octet = 28;
-constexpr std::uint32_t payload_length_octet = 32;
-
 std::array<std::byte, 16> address_at(const Network& network, std::uint32_t offset, base::Bytes bytes) {
     std::array<std::byte, 16> address{};
     const std::uint32_t length = network.address_length();
@@ -103,7 +100,7 @@ const RmppSegment* RmppTransfers::note(const Dissection& dissection, base::Bytes
         case RmppType::ack:
             if (Transfer* transfer = find(key.reversed()))
                 transfer->acknowledged =
-                    std::max(transfer->acknowledged, base::load_be32(mad.data() + segment_number_octet));
+                    std::max(transfer->acknowledged, base::load_be32(mad.data() + wire::mad::rmpp_segment_octet));
             return nullptr;
         case RmppType::stop:
         case RmppType::abort:
@@ -116,9 +113,9 @@ const RmppSegment* RmppTransfers::note(const Dissection& dissection, base::Bytes
 }
 
 const RmppSegment* RmppTransfers::note_data(const Key& key, base::Bytes mad, std::uint32_t data_octet) {
-    const std::uint32_t number = base::load_be32(mad.data() + segment_number_octet);
-    const std::uint32_t payload = base::load_be32(mad.data() + payload_length_octet);
-    const auto flags = std::to_integer<std::uint8_t>(mad[wire::mad::rmpp_octet + 2]);
+    const std::uint32_t number = base::load_be32(mad.data() + wire::mad::rmpp_segment_octet);
+    const std::uint32_t payload = base::load_be32(mad.data() + wire::mad::rmpp_length_octet);
+    const auto flags = std::to_integer<std::uint8_t>(mad[wire::mad::rmpp_flags_octet]);
     const bool is_first = (flags & wire::mad::rmpp_first) != 0;
     const bool is_last = (flags & wire::mad::rmpp_last) != 0;
     if (number == 0) return nullptr;

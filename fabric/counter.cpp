@@ -1,15 +1,17 @@
 #include "fabric/counter.h"
 
 #include "base/clock.h"
-#include "fabric/attribute_field.h"
+#include "wire/attribute_field.h"
 #include "wire/mad_performance.h"
 
 namespace fabric {
 
 namespace {
 
-constexpr wire::FieldInfo narrow(std::string_view name) { return field_named(wire::mad::port_counters, name); }
-constexpr wire::FieldInfo wide(std::string_view name) { return field_named(wire::mad::port_counters_extended, name); }
+constexpr wire::FieldInfo narrow(std::string_view name) { return wire::field_named(wire::mad::port_counters, name); }
+constexpr wire::FieldInfo wide(std::string_view name) {
+    return wire::field_named(wire::mad::port_counters_extended, name);
+}
 
 constexpr unsigned bytes_per_word = 4;
 

@@ -44,7 +44,7 @@ std::optional<Lid> take_lid(std::string_view& line) {
     return lid;
 }
 
-/// A name between quotes; no value if there is none, or something after it that is no comment.
+/// A name between quotes; no value without quotes, or if something other than a comment follows.
 std::optional<std::string> take_name(std::string_view line) {
     line = without_blanks(line);
     if (!line.starts_with('"')) return {};

@@ -56,6 +56,12 @@ inline constexpr std::array<ValueName, 12> rmpp_statuses{{
 }};
 inline constexpr std::uint32_t rmpp_octet = 24;
 inline constexpr std::uint32_t rmpp_octets = 12;
+inline constexpr std::uint32_t rmpp_type_octet = rmpp_octet + 1;
+inline constexpr std::uint32_t rmpp_flags_octet = rmpp_octet + 2;
+inline constexpr std::uint32_t rmpp_status_octet = rmpp_octet + 3;
+inline constexpr std::uint32_t rmpp_segment_octet = rmpp_octet + 4;
+/// The length of the payload; in an acknowledgement the last segment that the receiver has room for.
+inline constexpr std::uint32_t rmpp_length_octet = rmpp_octet + 8;
 inline constexpr std::array rmpp_fields{
     hex(24, 8, "infiniband.rmpp.rmppversion", "RMPP Version"),
     hex(25, 8, "infiniband.rmpp.rmpptype", "RMPP Type", rmpp_types),
@@ -82,7 +88,7 @@ inline constexpr std::array rmpp_end_fields{
     octets(36, 220, "infiniband.rmpp.extendederrordata", "Optional Extended Error Data"),
 };
 
-/// The header of a segment says as much of itself. IBTA vol. 1, 13.6.2.
+/// The payload, whose bytes the header counts, and the flags. IBTA vol. 1, 13.6.2.
 inline constexpr std::uint32_t rmpp_payload_octet = rmpp_octet + rmpp_octets;
 inline constexpr std::uint32_t rmpp_payload_octets = mad_octets - rmpp_payload_octet;
 inline constexpr std::uint8_t rmpp_active = 1;
@@ -98,20 +104,25 @@ inline constexpr std::array sa_fields{
     hex(48, 64, "infiniband.sa.componentmask", "Component Mask"),
 };
 
-/// Where the data begin that a class's segments carry, after the class's own header; 0: the class has no segments. IBTA
-/// vol. 1, 13.6.1 and 16.
+/// Where the data begin that a class's segments carry, after the class's own header; 0: the class has no segments. The
+/// classes are those of Linux (ib_is_mad_class_rmpp). IBTA vol. 1, 13.6.1 and 16.
 constexpr std::uint32_t rmpp_data_octet(std::uint8_t management_class) {
-    constexpr std::uint32_t device_administration_octet = 64;
     constexpr std::uint32_t vendor_octet = 40;
-    if (management_class == subnet_administration) return sa_data_octet;
-    if (management_class >= 0x10 && management_class <= 0x12) return device_administration_octet;
-    return management_class >= 0x30 && management_class <= 0x4f ? vendor_octet : 0;
+    constexpr std::uint8_t device_administration = 0x10;
+    constexpr std::uint8_t boot_information_service = 0x12;
+    switch (management_class) {
+        case subnet_administration: return sa_data_octet;
+        case device_management:
+        case device_administration:
+        case boot_information_service: return class_data_octet;
+        default: return management_class >= 0x30 && management_class <= 0x4f ? vendor_octet : 0;
+    }
 }
 
 /// These read a datagram of a class with segments whose first 56 octets are there.
 constexpr RmppType rmpp_type(base::Bytes mad) {
-    const auto type = std::to_integer<std::uint8_t>(mad[25]);
-    if ((std::to_integer<std::uint8_t>(mad[26]) & rmpp_active) == 0) return RmppType::none;
+    const auto type = std::to_integer<std::uint8_t>(mad[rmpp_type_octet]);
+    if ((std::to_integer<std::uint8_t>(mad[rmpp_flags_octet]) & rmpp_active) == 0) return RmppType::none;
     return type <= static_cast<std::uint8_t>(RmppType::abort) ? static_cast<RmppType>(type) : RmppType::none;
 }
 
@@ -136,11 +147,11 @@ struct Records {
 constexpr Records records_of(base::Bytes mad) {
     constexpr std::uint32_t administration_header = sa_data_octet - rmpp_payload_octet;
     const std::uint32_t length = record_octets(mad);
-    const std::uint64_t segment = read_bits<28 * 8, 32>(mad.data());
+    const std::uint64_t segment = read_bits<rmpp_segment_octet * 8, 32>(mad.data());
     if (length == 0 || segment == 0) return {};
     std::uint64_t used = sa_data_octets;
-    if ((std::to_integer<std::uint8_t>(mad[26]) & rmpp_last) != 0) {
-        const std::uint64_t payload = read_bits<32 * 8, 32>(mad.data());
+    if ((std::to_integer<std::uint8_t>(mad[rmpp_flags_octet]) & rmpp_last) != 0) {
+        const std::uint64_t payload = read_bits<rmpp_length_octet * 8, 32>(mad.data());
         used = payload > administration_header ? payload - administration_header : 0;
     }
     if (used > sa_data_octets) used = sa_data_octets;

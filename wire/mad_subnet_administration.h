@@ -154,7 +154,8 @@ inline constexpr std::array multipath_gid{
 constexpr unsigned multipath_gid_count(base::Bytes record) {
     constexpr std::size_t sources = 15;
     constexpr std::size_t destinations = 16;
-    return record.size() <= destinations ? 0 : std::to_integer<unsigned>(record[sources]) + std::to_integer<unsigned>(record[destinations]);
+    if (record.size() <= destinations) return 0;
+    return std::to_integer<unsigned>(record[sources]) + std::to_integer<unsigned>(record[destinations]);
 }
 
 inline constexpr std::array service_association_record{

@@ -20,11 +20,11 @@
 
 namespace cli::analysis {
 
-/// The names of addresses: of hosts in hosts(5), of nodes of a subnet in a file or in the capture. There are none if
-/// the user asks for numbers.
+/// The names of addresses: of hosts in hosts(5), of nodes of a subnet in a file or in the capture. Every name is
+/// empty if the user asks for numbers.
 class Names final : public metrics::HostNames {
 public:
-    /// `node_names_path`: the file; empty if there is none.
+    /// `node_names_path`: the file of names for nodes; empty: no file.
     explicit Names(bool wanted, const std::string& node_names_path = {});
     ~Names() override;
     std::string name(const metrics::Address& address) const override;
@@ -53,7 +53,7 @@ public:
     /// Returns false to end the run.
     using IntervalSink = std::function<bool(const Interval&)>;
     /// Receives the bytes of all flows since the beginning, at the end of a stretch of the capture's clock that began
-    /// at `start_ns`. Returns how long the next stretch is, a multiple of the present length; 0: there is none.
+    /// at `start_ns`. Returns how long the next stretch is, a multiple of the present length; 0: no next stretch.
     using BytesSink = std::function<std::uint64_t(std::span<const metrics::FlowBytes>, std::int64_t start_ns)>;
     /// Receives frames of a source with their bytes, before they are measured.
     using FrameSink = std::function<void(std::span<const wire::Frame>, const capture::Source&)>;
@@ -86,7 +86,7 @@ public:
     const Names& names() const;
     /// Whether the number of bad CRCs is known. A daemon's answer is known once its figures are.
     bool crc_verified() const;
-    /// The rules that the daemon compares traffic with; empty if there are none, or another source was read.
+    /// The rules that the daemon compares traffic with; empty: no rules, or another source was read.
     const std::string& policy_file() const;
     /// True if something went wrong, even after many good frames.
     bool failed() const;

@@ -21,7 +21,7 @@ struct OwnedName {
     std::uint64_t guid = 0;
     std::string description = {};
 };
-/// A subnet has no more LIDs; what comes then replaces nothing.
+/// A subnet has fewer LIDs. When the table is full, further addresses get no names.
 constexpr std::size_t most_learnt = 131'072;
 
 }  // namespace

@@ -109,7 +109,7 @@ base::Result<void> MadCapture::close() {
 std::string MadCapture::text() const {
     std::string out = observe::datagrams::mad_tables(transactions_, processes_);
     if (assembler_.incomplete() > 0)
-        out += fmt::format("{} are not in the tables, because records of them were lost\n",
+        out += fmt::format("not in the tables because records were lost: {}\n",
                            base::format_counted(assembler_.incomplete(), "datagram"));
     return out;
 }

@@ -4,7 +4,9 @@
 #include <arpa/inet.h>
 #include <array>
 #include <cstddef>
+#include <filesystem>
 #include <fmt/core.h>
+#include <system_error>
 
 #include "base/quantities.h"
 #include "cli/options/setters.h"
@@ -73,6 +75,7 @@ std::string take_trace(Options& out, const std::string& value) {
 
 std::string take_mads(Options& out, const std::string& value) {
     if (value.empty()) return "a file to write to";
+    if (value == "-") return "a file other than standard output";
     out.traced = true;
     out.tracing.mads = value;
     return {};
@@ -144,6 +147,16 @@ constexpr std::array rows{
     under(Section::options, options::version<Options>),
 };
 
+/// Whether both names are of one file, which need not be there yet.
+bool is_same_file(const std::string& one, const std::string& other) {
+    const auto place = [](const std::string& name) {
+        std::error_code unknown;
+        return std::filesystem::weakly_canonical(std::filesystem::absolute(name, unknown), unknown);
+    };
+    const std::filesystem::path first = place(one);
+    return one == other || (!first.empty() && first == place(other));
+}
+
 std::string contradiction(const Options& options) {
     if (options.process) {
         if (!options.command.empty())
@@ -154,6 +167,9 @@ std::string contradiction(const Options& options) {
             return "a process that runs already does not show its datagrams: --mads needs a program";
         return {};
     }
+    if (!options.tracing.mads.empty() && !options.tracing.file.empty() &&
+        is_same_file(options.tracing.mads, options.tracing.file))
+        return "--trace and --mads write different files: give each its own name";
     if (options.command.empty())
         return "which program? It stands after the options: rdmascope run --software -- rping -s";
     if (!options.software && !options.variables.empty())
@@ -182,7 +198,8 @@ std::string help_text() {
         "its queue pairs: posts, completions, connections; of a program of libibumad the management datagrams. With\n"
         "--software it runs over the software iWARP stack: RDMA on any machine, without an adapter and without a "
         "driver.\n"
-        "It sees one device, rdmascope0, and speaks with any iWARP peer; it is traced where --trace is said.\n",
+        "It sees one device, rdmascope0, and speaks with any iWARP peer; it is traced with --trace, --mads or "
+        "--kernel-events.\n",
         option_table().options(),
         "\nExamples:\n"
         "  rdmascope run --trace trace -- ib_write_bw -R 192.0.2.1\n"

@@ -72,7 +72,7 @@ void describe_parts(const Tree& data, const wire::mad::Attribute& attribute) {
     for (const wire::mad::Part& part : attribute.parts) {
         if (part.fields.empty()) return;
         const unsigned count =
-            part.octet == wire::mad::multipath_gids_octet && attribute.id == wire::mad::multipath_record_id
+            part.octet == wire::mad::multipath_gids_octet && attribute.id == wire::mad::record_attribute_id::multipath
                 ? wire::mad::multipath_gid_count(data.octets())
                 : part.count;
         for (unsigned i = 0; i < count; ++i)
@@ -90,7 +90,7 @@ void describe_notice(const Tree& data) {
 }
 
 void describe_attribute(const Tree& data, const wire::mad::Attribute& attribute) {
-    if (attribute.id == wire::mad::notice_id)
+    if (attribute.id == wire::mad::attribute_id::notice)
         describe_notice(data);
     else
         describe_parts(data, attribute);

@@ -165,24 +165,18 @@ void append_segment(std::string& out, const Unit& unit) {
 /// ` ACK segment 3, window to 67`; ` ABORT too many retries`.
 void append_rmpp(std::string& out, base::Bytes mad) {
     using wire::mad::RmppType;
-    constexpr std::uint32_t status_octet = 27;
-    constexpr std::uint32_t segment_octet = 28;
-    constexpr std::uint32_t window_octet = 32;
     const RmppType type = wire::mad::rmpp_type(mad);
     if (type == RmppType::ack) {
         out += " ACK";
-        word(out, "segment", base::load_be32(mad.data() + segment_octet));
+        word(out, "segment", base::load_be32(mad.data() + wire::mad::rmpp_segment_octet));
         out += ',';
-        word(out, "window to", base::load_be32(mad.data() + window_octet));
+        word(out, "window to", base::load_be32(mad.data() + wire::mad::rmpp_length_octet));
     } else if (type == RmppType::stop || type == RmppType::abort) {
-        const unsigned status = base::load_u8(mad.data() + status_octet);
+        const unsigned status = base::load_u8(mad.data() + wire::mad::rmpp_status_octet);
         const std::string_view name = wire::name_of(wire::mad::rmpp_statuses, status);
         out += type == RmppType::stop ? " STOP " : " ABORT ";
-        if (name.empty()) out += "status ";
-        if (name.empty())
-            base::append_decimal(out, status);
-        else
-            out += name;
+        out += name.empty() ? std::string_view("status ") : name;
+        if (name.empty()) base::append_decimal(out, status);
     }
 }
 
@@ -202,8 +196,7 @@ void joined_record_lines(std::string& out, const Unit& unit) {
         std::string words;
         AttributePicker picker{words, true};
         describe(dissection, bytes, picker);
-        out += "record";
-        out += ' ';
+        out += "record ";
         base::append_decimal(out, picker.number());
         out += ", in several segments:";
         (out += words) += '\n';

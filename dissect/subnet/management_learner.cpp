@@ -6,8 +6,12 @@
 #include "base/hash.h"
 #include "dissect/joined_records.h"
 #include "dissect/rmpp_transfers.h"
+#include "wire/attribute_field.h"
 #include "wire/cm_req.h"
+#include "wire/mad_attribute_id.h"
 #include "wire/mad_class.h"
+#include "wire/mad_subnet.h"
+#include "wire/mad_subnet_administration.h"
 
 namespace dissect::subnet {
 
@@ -17,23 +21,8 @@ constexpr std::uint8_t get_response = 0x81;
 constexpr std::uint8_t get_table_response = 0x92;
 constexpr std::uint8_t get_multi_response = 0x94;
 
-/// Attributes of Subnet Management, and the records of Subnet Administration that contain them. IBTA vol. 1, 14.2.5 and
-/// 15.2.5.
-namespace attribute {
-constexpr std::uint16_t node_description = 0x10;
-constexpr std::uint16_t node_info = 0x11;
-constexpr std::uint16_t guid_info = 0x14;
-constexpr std::uint16_t port_info = 0x15;
-constexpr std::uint16_t sm_info = 0x20;
-}  // namespace attribute
-namespace record {
-constexpr std::uint16_t node = 0x11;
-constexpr std::uint16_t port_info = 0x12;
-constexpr std::uint16_t sm_info = 0x18;
-constexpr std::uint16_t guid_info = 0x30;
-constexpr std::uint16_t path = 0x35;
-constexpr std::uint16_t multipath = 0x3a;
-}  // namespace record
+namespace attribute = wire::mad::subnet_attribute_id;
+namespace record = wire::mad::record_attribute_id;
 
 constexpr std::size_t guid_block_octets = 64;
 constexpr std::uint8_t type_switch = 2;
@@ -50,7 +39,28 @@ Gid gid_at(base::Bytes octets, std::size_t at) {
     return gid;
 }
 
-/// NodeInfo. IBTA vol. 1, 14.2.5.3.
+constexpr auto node_type_field = wire::field_named(wire::mad::node_info, "infiniband.nodeinfo.nodetype");
+constexpr auto node_guid_field = wire::field_named(wire::mad::node_info, "infiniband.nodeinfo.nodeguid");
+constexpr auto port_guid_field = wire::field_named(wire::mad::node_info, "infiniband.nodeinfo.portguid");
+constexpr auto lid_field = wire::field_named(wire::mad::port_info, "infiniband.portinfo.lid");
+constexpr auto lmc_field = wire::field_named(wire::mad::port_info, "infiniband.portinfo.lmc");
+constexpr auto manager_guid_field = wire::field_named(wire::mad::sm_info, "infiniband.sminfo.guid");
+constexpr auto direction_field = wire::field_named(wire::mad::directed_fields, "infiniband.smpdirected.d");
+constexpr auto hop_count_field = wire::field_named(wire::mad::directed_fields, "infiniband.smpdirected.hopcount");
+constexpr auto route_field = wire::field_named(wire::mad::directed_paths, "infiniband.smpdirected.initialpath");
+constexpr auto destination_gid_field = wire::field_named(wire::mad::path_record, "infiniband.pathrecord.dgid");
+constexpr auto source_gid_field = wire::field_named(wire::mad::path_record, "infiniband.pathrecord.sgid");
+constexpr auto destination_lid_field = wire::field_named(wire::mad::path_record, "infiniband.pathrecord.dlid");
+constexpr auto source_lid_field = wire::field_named(wire::mad::path_record, "infiniband.pathrecord.slid");
+
+/// A field as the type of the place that it is for. The caller has checked that the attribute has the field.
+template <class Value>
+Value get(base::Bytes octets, const wire::FieldInfo& field) {
+    return static_cast<Value>(wire::read_field(octets.data(), field));
+}
+constexpr std::size_t octet_of(const wire::FieldInfo& field) { return field.bit_offset / 8; }
+
+/// Of NodeInfo, what names need.
 struct NodeInfo {
     static constexpr std::size_t octets = 40;
     std::uint8_t type = 0;
@@ -58,19 +68,18 @@ struct NodeInfo {
     Guid port = 0;
 
     static NodeInfo at(base::Bytes data) {
-        return {base::load_u8(data.data() + 2), guid_at(data, 12), guid_at(data, 20)};
+        return {get<std::uint8_t>(data, node_type_field), get<Guid>(data, node_guid_field),
+                get<Guid>(data, port_guid_field)};
     }
 };
 
-/// Of PortInfo, what names need. IBTA vol. 1, 14.2.5.6.
+/// Of PortInfo, what names need.
 struct PortLids {
     static constexpr std::size_t octets = 64;
     Lid lid = 0;
     std::uint8_t lmc = 0;
 
-    static PortLids at(base::Bytes data) {
-        return {lid_at(data, 16), static_cast<std::uint8_t>(base::load_u8(data.data() + 34) & 7)};
-    }
+    static PortLids at(base::Bytes data) { return {get<Lid>(data, lid_field), get<std::uint8_t>(data, lmc_field)}; }
 };
 
 /// The LID that a datagram came from; no value if the capture shows none.
@@ -91,7 +100,8 @@ std::size_t ManagementLearner::octets() const {
 }
 
 void ManagementLearner::learn(const Unit& unit) {
-    if (!unit.dissection.has(LayerId::mad)) return;
+    // The packets of RoCE have no LIDs, and no subnet manager: on Ethernet, any host could rename nodes.
+    if (unit.transport != Transport::infiniband || !unit.dissection.has(LayerId::mad)) return;
     const LayerRef* layer = unit.dissection.find(LayerId::mad);
     if (layer == nullptr || layer->length < wire::mad_octets ||
         layer->offset + std::size_t{wire::mad_octets} > unit.bytes.size())
@@ -115,8 +125,6 @@ void ManagementLearner::learn(const Unit& unit) {
             if (succeeded) learn_records(unit, mad);
             break;
         case wire::communication_management:
-            // On RoCE, GIDs are addresses of hosts, which have names elsewhere.
-            if (unit.transport != Transport::infiniband) break;
             if (attribute_id == static_cast<std::uint16_t>(wire::CmMessage::req))
                 learn_paths(mad.subspan(wire::size_of<wire::Mad>));
             break;
@@ -149,7 +157,7 @@ void ManagementLearner::learn_answer(const Unit& unit, base::Bytes mad) {
                 for (std::size_t at = 0; at < guid_block_octets; at += sizeof(Guid))
                     names_.add_port(guid_at(data, at), *node, frame_);
             break;
-        case attribute::sm_info: names_.assign_port(*lid, guid_at(data, 0), frame_); break;
+        case attribute::sm_info: names_.assign_port(*lid, get<Guid>(data, manager_guid_field), frame_); break;
         default: break;
     }
 }
@@ -158,17 +166,15 @@ void ManagementLearner::learn_answer(const Unit& unit, base::Bytes mad) {
 /// pass here differ in the upper half of their transactions, which is a number of the program on its host.
 void ManagementLearner::learn_directed(base::Bytes mad) {
     constexpr std::size_t most_routes = 65'536;
-    constexpr std::size_t status_octet = 4;
-    constexpr std::size_t hop_count_octet = 7;
-    constexpr std::size_t path_octet = 128;
     constexpr std::size_t longest_path = 63;
-    constexpr std::uint8_t direction = 0x80;
-    if ((base::load_u8(mad.data() + status_octet) & direction) == 0) return;
-    const std::size_t hops = std::min<std::size_t>(base::load_u8(mad.data() + hop_count_octet), longest_path);
+    const bool is_answer = get<std::uint8_t>(mad, direction_field) != 0;
+    if (!is_answer) return;
+    const std::size_t hops = std::min(get<std::size_t>(mad, hop_count_field), longest_path);
     const auto header = wire::View<wire::Mad>::unchecked(mad.data());
     const std::uint64_t asker = header.get<&wire::Mad::transaction_id>() >> 32;
-    const std::uint64_t key = base::fnv(base::mix(base::fnv_begin, asker), mad.subspan(path_octet, hops + 1));
-    // Only a sweep needs them: what its answers have in common is known soon.
+    const std::uint64_t key =
+        base::fnv(base::mix(base::fnv_begin, asker), mad.subspan(octet_of(route_field), hops + 1));
+    // Routes are needed during a sweep alone, so that a full table may begin again.
     if (routes_.size() >= most_routes && !routes_.contains(key)) routes_.clear();
     RouteEnd& end = routes_[key];
 
@@ -250,7 +256,7 @@ void ManagementLearner::learn_record(std::uint16_t attribute_id, base::Bytes oct
             break;
         case record::sm_info:
             if (has(record_id + sizeof(Guid)))
-                names_.assign_port(lid_at(octets, 0), guid_at(octets, record_id), frame_);
+                names_.assign_port(lid_at(octets, 0), get<Guid>(octets.subspan(record_id), manager_guid_field), frame_);
             break;
         case record::guid_info:
             if (!has(guid_record_id + guid_block_octets)) break;
@@ -269,15 +275,11 @@ void ManagementLearner::learn_record(std::uint16_t attribute_id, base::Bytes oct
 /// A PathRecord, which answers questions for several paths too. IBTA vol. 1, 15.2.5.16 and 15.2.5.20. A path to another
 /// subnet has the LID of a router.
 void ManagementLearner::learn_path(base::Bytes path) {
-    constexpr std::size_t destination_gid = 8;
-    constexpr std::size_t source_gid = 24;
-    constexpr std::size_t destination_lid = 40;
-    constexpr std::size_t source_lid_octet = 42;
-    const Gid to = gid_at(path, destination_gid);
-    const Gid from = gid_at(path, source_gid);
+    const Gid to = gid_at(path, octet_of(destination_gid_field));
+    const Gid from = gid_at(path, octet_of(source_gid_field));
     if (!std::equal(to.begin(), to.begin() + sizeof(Guid), from.begin())) return;
-    names_.assign_gid(to, lid_at(path, destination_lid), frame_);
-    names_.assign_gid(from, lid_at(path, source_lid_octet), frame_);
+    names_.assign_gid(to, get<Lid>(path, destination_lid_field), frame_);
+    names_.assign_gid(from, get<Lid>(path, source_lid_field), frame_);
 }
 
 /// The paths of a request for a connection. The sender gives its adapter's GUID, which is the NodeGUID.

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/saturating.h"
-#include "fabric/attribute_field.h"
+#include "wire/attribute_field.h"
 #include "wire/mad_class_port_info.h"
 #include "wire/mad_subnet.h"
 
@@ -11,9 +11,9 @@ namespace fabric::discovery {
 
 namespace {
 
-constexpr wire::FieldInfo of_node(std::string_view name) { return field_named(wire::mad::node_info, name); }
-constexpr wire::FieldInfo of_port(std::string_view name) { return field_named(wire::mad::port_info, name); }
-constexpr wire::FieldInfo of_manager(std::string_view name) { return field_named(wire::mad::sm_info, name); }
+constexpr wire::FieldInfo of_node(std::string_view name) { return wire::field_named(wire::mad::node_info, name); }
+constexpr wire::FieldInfo of_port(std::string_view name) { return wire::field_named(wire::mad::port_info, name); }
+constexpr wire::FieldInfo of_manager(std::string_view name) { return wire::field_named(wire::mad::sm_info, name); }
 
 constexpr auto node_type_field = of_node("infiniband.nodeinfo.nodetype");
 constexpr auto port_count_field = of_node("infiniband.nodeinfo.numports");
@@ -49,14 +49,15 @@ constexpr auto activity_field = of_manager("infiniband.sminfo.actcount");
 constexpr auto priority_field = of_manager("infiniband.sminfo.priority");
 constexpr auto manager_state_field = of_manager("infiniband.sminfo.smstate");
 
-constexpr auto abilities_field = field_named(wire::mad::class_port_info, "infiniband.classportinfo.capabilitymask");
+constexpr auto abilities_field =
+    wire::field_named(wire::mad::class_port_info, "infiniband.classportinfo.capabilitymask");
 constexpr auto more_abilities_field =
-    field_named(wire::mad::class_port_info, "infiniband.classportinfo.capabilitymask2");
+    wire::field_named(wire::mad::class_port_info, "infiniband.classportinfo.capabilitymask2");
 
 /// A field as the type of the place that it is for.
 template <class Value>
 Value get(std::span<const std::byte> attribute, const wire::FieldInfo& field) {
-    return static_cast<Value>(read_field(attribute.data(), field));
+    return static_cast<Value>(wire::read_field(attribute.data(), field));
 }
 
 std::optional<Lid> get_lid(std::span<const std::byte> attribute, const wire::FieldInfo& field) {
@@ -157,7 +158,7 @@ PerformanceAbilities read_abilities(std::span<const std::byte> attribute) {
 void read_port_counters(std::span<const std::byte> attribute, PerformanceAbilities abilities, CounterReading& into) {
     for (const CounterRow& row : counter_rows()) {
         if (row.counter == Counter::transmit_wait && !abilities.wait_counter) continue;
-        const std::uint64_t value = read_field(attribute.data(), row.field);
+        const std::uint64_t value = wire::read_field(attribute.data(), row.field);
         into.set(row.counter, base::saturating::multiply(value, row.scale), value == limit_of(row.field));
     }
 }
@@ -166,7 +167,7 @@ void read_wide_counters(std::span<const std::byte> attribute, PerformanceAbiliti
     for (const CounterRow& row : counter_rows()) {
         if (!is_traffic(row.counter) && !abilities.wide_errors) continue;
         if (row.counter == Counter::transmit_wait && !abilities.wait_counter) continue;
-        const std::uint64_t value = read_field(attribute.data(), row.wide_field);
+        const std::uint64_t value = wire::read_field(attribute.data(), row.wide_field);
         into.set(row.counter, base::saturating::multiply(value, row.scale), value == limit_of(row.wide_field));
     }
 }

@@ -11,16 +11,6 @@
 /// Attributes of management datagrams, read into the terms of a subnet. Every span has the size of its class's data.
 namespace fabric::discovery {
 
-// Identifiers, IBTA vol. 1, 14.2.5 and 16.1.3.
-inline constexpr std::uint16_t node_description_id = 0x10;
-inline constexpr std::uint16_t node_info_id = 0x11;
-inline constexpr std::uint16_t port_info_id = 0x15;
-inline constexpr std::uint16_t linear_forwarding_id = 0x19;
-inline constexpr std::uint16_t manager_info_id = 0x20;
-inline constexpr std::uint16_t class_port_info_id = 0x01;
-inline constexpr std::uint16_t port_counters_id = 0x12;
-inline constexpr std::uint16_t port_counters_extended_id = 0x1d;
-
 struct NodeInfo {
     Node node = {};               ///< without ports and description
     Guid port_guid = 0;           ///< of the port that answered; of port 0 if the node is a switch

@@ -9,10 +9,13 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "fabric/discovery/attributes.h"
+#include "wire/mad_attribute_id.h"
 
 namespace fabric::discovery {
 
 namespace {
+
+namespace attribute_id = wire::mad::subnet_attribute_id;
 
 /// A subnet has fewer than 48 K unicast LIDs, and every node has one at least.
 constexpr std::size_t most_nodes = 0xc000;
@@ -58,7 +61,7 @@ private:
 
     /// Asks who is at the end of a route; `before` is the port that the last hop leaves by.
     void visit(const Route& route, std::optional<PortId> before) {
-        ask(node_info_id, 0, route, [this, route, before](std::span<const std::byte> attribute) {
+        ask(attribute_id::node_info, 0, route, [this, route, before](std::span<const std::byte> attribute) {
             const auto info = read_node_info(attribute);
             if (!info) {
                 found_.subnet.unanswered.push_back({fmt::format("NodeInfo at the route {}", text_of(route)),
@@ -93,7 +96,7 @@ private:
 
     void read_node(const NodeInfo& info, const Route& route) {
         const Guid guid = info.node.guid;
-        ask(node_description_id, 0, route, [this, guid](std::span<const std::byte> attribute) {
+        ask(attribute_id::node_description, 0, route, [this, guid](std::span<const std::byte> attribute) {
             found_.subnet.find(guid)->description = read_node_description(attribute);
         });
         if (info.node.type != NodeType::switch_node) return;
@@ -103,7 +106,7 @@ private:
 
     void read_port(PortId id, const Route& route) {
         if (!asked_ports_.insert(id).second) return;
-        ask(port_info_id, id.number, route, [this, id, route](std::span<const std::byte> attribute) {
+        ask(attribute_id::port_info, id.number, route, [this, id, route](std::span<const std::byte> attribute) {
             keep_port(id, read_port_info(attribute), route);
         });
     }
@@ -128,7 +131,7 @@ private:
     bool is_local(PortId id) const { return found_.subnet.seen_from && *found_.subnet.seen_from == id; }
 
     void read_manager(PortId id, const Route& route) {
-        ask(manager_info_id, 0, route, [this, id](std::span<const std::byte> attribute) {
+        ask(attribute_id::sm_info, 0, route, [this, id](std::span<const std::byte> attribute) {
             SubnetManager manager = read_manager_info(attribute);
             manager.port = id;
             found_.subnet.managers.push_back(manager);

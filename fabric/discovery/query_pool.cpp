@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/clock.h"
-#include "fabric/attribute_field.h"
+#include "wire/attribute_field.h"
 #include "wire/layout.h"
 #include "wire/mad.h"
 #include "wire/mad_class.h"
@@ -22,10 +22,11 @@ constexpr std::uint16_t direction_bit = 0x8000;
 constexpr std::uint16_t permissive_lid = 0xffff;
 
 constexpr std::size_t initial_path_octet = wire::mad::directed_paths[0].bit_offset / 8;
-constexpr wire::FieldInfo source_field = field_named(wire::mad::directed_fields, "infiniband.smpdirected.drslid");
-constexpr wire::FieldInfo destination_field = field_named(wire::mad::directed_fields, "infiniband.smpdirected.drdlid");
+constexpr wire::FieldInfo source_field = wire::field_named(wire::mad::directed_fields, "infiniband.smpdirected.drslid");
+constexpr wire::FieldInfo destination_field =
+    wire::field_named(wire::mad::directed_fields, "infiniband.smpdirected.drdlid");
 constexpr wire::FieldInfo port_select_field =
-    field_named(wire::mad::port_counters, "infiniband.portcounters.portselect");
+    wire::field_named(wire::mad::port_counters, "infiniband.portcounters.portselect");
 
 void write_field(std::byte* octets, const wire::FieldInfo& field, std::uint64_t value) {
     wire::write_bits(octets, field.bit_offset, field.bit_width, value);

@@ -4,10 +4,13 @@
 
 #include "base/clock.h"
 #include "fabric/discovery/attributes.h"
+#include "wire/mad_attribute_id.h"
 
 namespace fabric::discovery {
 
 namespace {
+
+namespace mad = wire::mad;
 
 class CounterReader {
 public:
@@ -41,8 +44,8 @@ private:
     }
 
     void ask_abilities(PortId id, Lid lid) {
-        pool_.ask(query_of(class_port_info_id, id, lid), [this, id, lid](const Answer& answer) {
-            if (answer.outcome != Outcome::answered) return note(class_port_info_id, id, lid, answer);
+        pool_.ask(query_of(mad::attribute_id::class_port_info, id, lid), [this, id, lid](const Answer& answer) {
+            if (answer.outcome != Outcome::answered) return note(mad::attribute_id::class_port_info, id, lid, answer);
             const PerformanceAbilities abilities = read_abilities(answer.attribute);
             const Node& node = *subnet_.find(id.node);
             if (node.type != NodeType::switch_node) return ask_counters(id, lid, abilities);
@@ -52,21 +55,25 @@ private:
     }
 
     void ask_counters(PortId id, Lid lid, PerformanceAbilities abilities) {
-        pool_.ask(query_of(port_counters_id, id, lid), [this, id, lid, abilities](const Answer& answer) {
-            if (answer.outcome != Outcome::answered) return note(port_counters_id, id, lid, answer);
-            CounterReading reading;
-            reading.time_ns = base::wall_ns();
-            read_port_counters(answer.attribute, abilities, reading);
-            reading_of(id) = reading;
-            if (abilities.wide_counters) ask_wide_counters(id, lid, abilities);
-        });
+        pool_.ask(query_of(mad::performance_attribute_id::port_counters, id, lid),
+                  [this, id, lid, abilities](const Answer& answer) {
+                      if (answer.outcome != Outcome::answered)
+                          return note(mad::performance_attribute_id::port_counters, id, lid, answer);
+                      CounterReading reading;
+                      reading.time_ns = base::wall_ns();
+                      read_port_counters(answer.attribute, abilities, reading);
+                      reading_of(id) = reading;
+                      if (abilities.wide_counters) ask_wide_counters(id, lid, abilities);
+                  });
     }
 
     void ask_wide_counters(PortId id, Lid lid, PerformanceAbilities abilities) {
-        pool_.ask(query_of(port_counters_extended_id, id, lid), [this, id, lid, abilities](const Answer& answer) {
-            if (answer.outcome != Outcome::answered) return note(port_counters_extended_id, id, lid, answer);
-            read_wide_counters(answer.attribute, abilities, *reading_of(id));
-        });
+        pool_.ask(query_of(mad::performance_attribute_id::port_counters_extended, id, lid),
+                  [this, id, lid, abilities](const Answer& answer) {
+                      if (answer.outcome != Outcome::answered)
+                          return note(mad::performance_attribute_id::port_counters_extended, id, lid, answer);
+                      read_wide_counters(answer.attribute, abilities, *reading_of(id));
+                  });
     }
 
     std::optional<CounterReading>& reading_of(PortId id) {

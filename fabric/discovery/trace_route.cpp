@@ -5,10 +5,13 @@
 #include <utility>
 
 #include "fabric/discovery/attributes.h"
+#include "wire/mad_attribute_id.h"
 
 namespace fabric::discovery {
 
 namespace {
+
+namespace attribute_id = wire::mad::subnet_attribute_id;
 
 constexpr unsigned lids_per_block = 64;
 /// The entry of a LID that the switch has no port for. IBTA vol. 1, 14.2.5.10.
@@ -17,7 +20,7 @@ constexpr std::uint8_t no_port = 255;
 /// The port that a switch forwards to, or why it does not say.
 base::Result<std::uint8_t, std::string> next_port(QueryPool& pool, const Route& route, Lid lid) {
     Query query;
-    query.attribute = linear_forwarding_id;
+    query.attribute = attribute_id::linear_forwarding_table;
     query.modifier = lid / lids_per_block;
     query.route = route;
     base::Result<std::uint8_t, std::string> port = base::Failure<std::string>{"no answer"};

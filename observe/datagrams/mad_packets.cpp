@@ -26,30 +26,20 @@ constexpr std::size_t most_senders = 4096;
 /// The length field of an LRH has 11 bits of words, and the longest path MTU is 4096.
 constexpr std::size_t most_datagram_bytes = 4096;
 
-/// Where the data of each segment begin, in the classes that use RMPP. IBTA vol. 1, 13.6.2.1 and 15.2.1, 16.2 to 16.5.
-std::size_t rmpp_header_bytes(std::uint8_t management_class) {
-    if (management_class == wire::subnet_administration) return wire::mad::sa_data_octet;
-    constexpr std::uint8_t device_administration = 0x10;
-    if (management_class == wire::device_management || management_class == device_administration) return 64;
-    return management_class >= 0x30 && management_class <= 0x4f ? 40 : 0;
-}
-
-constexpr std::size_t segment_octet = 28;
-
-constexpr std::size_t version_octet = 24;
-constexpr std::size_t type_octet = 25;
-constexpr std::size_t flags_octet = 26;
-constexpr std::byte active{1};
+constexpr std::size_t version_octet = wire::mad::rmpp_octet;
+using wire::mad::rmpp_flags_octet;
+using wire::mad::rmpp_segment_octet;
+using wire::mad::rmpp_type_octet;
 
 /// Whether libibumad has the data of several segments in one piece, or will number the segment. Of what a program
 /// sends, the kernel looks at the flag alone, and fills in the type.
 bool is_of_segments(const TracedMad& mad) {
-    if (mad.bytes.size() <= wire::mad::rmpp_octet + wire::mad::rmpp_octets) return false;
-    if ((mad.bytes[flags_octet] & active) != active) return false;
+    if (mad.bytes.size() <= wire::mad::rmpp_payload_octet) return false;
+    if ((base::load_u8(mad.bytes.data() + rmpp_flags_octet) & wire::mad::rmpp_active) == 0) return false;
     const bool is_sent = mad.passage.event == trace::MadEvent::sent;
-    const auto type = static_cast<wire::mad::RmppType>(base::load_u8(mad.bytes.data() + type_octet));
+    const auto type = static_cast<wire::mad::RmppType>(base::load_u8(mad.bytes.data() + rmpp_type_octet));
     const bool is_data = type == wire::mad::RmppType::data || (is_sent && type == wire::mad::RmppType::none);
-    const bool is_numbered = base::load_be32(mad.bytes.data() + segment_octet) != 0;
+    const bool is_numbered = base::load_be32(mad.bytes.data() + rmpp_segment_octet) != 0;
     return is_data && (mad.passage.bytes > wire::mad_octets || !is_numbered);
 }
 
@@ -83,7 +73,7 @@ std::size_t padded(std::size_t bytes) { return (bytes + 3) / 4 * 4; }
 void MadPackets::make(const TracedMad& mad, const std::function<void(base::Bytes)>& take) {
     constexpr std::size_t class_octet = 1;
     if (mad.bytes.size() <= class_octet) return;
-    const std::size_t header = rmpp_header_bytes(base::load_u8(mad.bytes.data() + class_octet));
+    const std::size_t header = wire::mad::rmpp_data_octet(base::load_u8(mad.bytes.data() + class_octet));
     if (header != 0 && mad.bytes.size() > header && is_of_segments(mad)) return make_segments(mad, header, take);
     std::array<std::byte, wire::mad_octets> whole{};
     if (mad.bytes.size() >= whole.size())
@@ -95,11 +85,11 @@ void MadPackets::make(const TracedMad& mad, const std::function<void(base::Bytes
 /// As the kernel cuts them: each begins with the header, and the first one has the length of all. Payload lengths count
 /// what follows the RMPP header. IBTA vol. 1, 13.6.3.
 void MadPackets::make_segments(const TracedMad& mad, std::size_t header, const std::function<void(base::Bytes)>& take) {
-    constexpr std::size_t payload_octet = 32;
-    constexpr std::byte first{2};
-    constexpr std::byte last{4};
-    constexpr std::byte flag_bits{7};
-    const std::size_t counted_header = header - wire::mad::rmpp_octet - wire::mad::rmpp_octets;
+    using wire::mad::rmpp_active;
+    using wire::mad::rmpp_first;
+    using wire::mad::rmpp_last;
+    constexpr std::byte flag_bits{rmpp_active | rmpp_first | rmpp_last};
+    const std::size_t counted_header = header - wire::mad::rmpp_payload_octet;
     const std::size_t room = wire::mad_octets - header;
     const std::size_t data = mad.passage.bytes > header ? mad.passage.bytes - header : 0;
     const std::size_t recorded = mad.bytes.size() - header;
@@ -111,15 +101,15 @@ void MadPackets::make_segments(const TracedMad& mad, std::size_t header, const s
         const std::size_t here = std::min(room, recorded - at);
         std::memcpy(segment.data() + header, mad.bytes.data() + header + at, here);
         const bool is_last = i + 1 == segments;
-        const std::byte flags = active | (i == 0 ? first : std::byte{}) | (is_last ? last : std::byte{});
-        segment[flags_octet] = (segment[flags_octet] & ~flag_bits) | flags;
-        segment[type_octet] = static_cast<std::byte>(wire::mad::RmppType::data);
+        const unsigned flags = rmpp_active | (i == 0 ? rmpp_first : 0u) | (is_last ? rmpp_last : 0u);
+        segment[rmpp_flags_octet] = (segment[rmpp_flags_octet] & ~flag_bits) | static_cast<std::byte>(flags);
+        segment[rmpp_type_octet] = static_cast<std::byte>(wire::mad::RmppType::data);
         if (segment[version_octet] == std::byte{}) segment[version_octet] = std::byte{1};
         const std::size_t payload = is_last && i != 0 ? data - at + counted_header
                                     : i == 0          ? data + segments * counted_header
                                                       : 0;
-        base::store_be32(segment.data() + segment_octet, static_cast<std::uint32_t>(i + 1));
-        base::store_be32(segment.data() + payload_octet, static_cast<std::uint32_t>(payload));
+        base::store_be32(segment.data() + rmpp_segment_octet, static_cast<std::uint32_t>(i + 1));
+        base::store_be32(segment.data() + wire::mad::rmpp_length_octet, static_cast<std::uint32_t>(payload));
         make_packet(mad, segment, take);
     }
 }

@@ -57,7 +57,7 @@ std::string peers_of(const MadFigures& figures) {
         if (peers.size() > 1) out += fmt::format(" ({})", base::group_digits(count));
     }
     if (peers.size() > most_named_peers) out += fmt::format(", {} more", peers.size() - most_named_peers);
-    if (figures.other_peers > 0) out += fmt::format(", {} from others", base::group_digits(figures.other_peers));
+    if (figures.other_peers > 0) out += fmt::format(", other LIDs ({})", base::group_digits(figures.other_peers));
     return out;
 }
 
@@ -115,7 +115,7 @@ void append_role(std::string& out, Kinds kinds, Role role) {
     for (std::size_t i = 0; i < std::min(kinds.size(), most_lines); ++i)
         rows.push_back(row_of(*kinds[i].first, *kinds[i].second));
     append(out, rows, role);
-    if (kinds.size() > most_lines) out += fmt::format("  and {} kinds more\n", kinds.size() - most_lines);
+    if (kinds.size() > most_lines) out += fmt::format("  and {} more kinds\n", kinds.size() - most_lines);
 }
 
 }  // namespace
@@ -128,14 +128,16 @@ std::string mad_tables(const MadTransactions& transactions, const std::map<std::
     std::optional<std::uint32_t> last;
     for (const auto& [of, kinds] : tables) {
         const auto process = processes.find(of.first);
-        if (last != of.first)
-            out += fmt::format("management datagrams of process {}: {}\n", of.first,
-                               process == processes.end() ? "" : process->second.command);
+        if (last != of.first) {
+            out += fmt::format("management datagrams of process {}", of.first);
+            if (process != processes.end()) out += ": " + process->second.command;
+            out += '\n';
+        }
         last = of.first;
         append_role(out, kinds, of.second);
     }
     if (transactions.uncounted() > 0)
-        out += fmt::format("{} datagrams are not in these tables\n", base::group_digits(transactions.uncounted()));
+        out += fmt::format("not in these tables: {}\n", base::format_counted(transactions.uncounted(), "datagram"));
     return out;
 }
 

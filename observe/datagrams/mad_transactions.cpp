@@ -33,9 +33,20 @@ std::uint16_t status_of(const wire::Mad& header) {
 
 std::size_t MadTransactions::IdHash::operator()(const Id& id) const {
     const std::uint64_t where = std::uint64_t{id.process} << 1 | static_cast<std::uint64_t>(id.is_ours);
-    const std::uint64_t what =
-        std::uint64_t{id.transaction} << 24 | std::uint64_t{id.attribute} << 8 | id.management_class;
-    return base::mix(base::mix(0, where), what);
+    const std::uint64_t what = std::uint64_t{id.peer} << 24 | std::uint64_t{id.attribute} << 8 | id.management_class;
+    return base::mix(base::mix(base::mix(0, where), what), id.transaction);
+}
+
+/// What libibumad returns without an answer is a request of the program.
+MadTransactions::Id MadTransactions::id_of(const TracedMad& mad, const wire::Mad& header) {
+    const bool is_received = mad.passage.event == trace::MadEvent::received;
+    const bool is_ours = mad.passage.event == trace::MadEvent::returned || is_received == is_answer(header.method);
+    Id id{mad.process, is_ours, header.management_class, header.attribute_id, 0, header.transaction_id};
+    if (is_ours)
+        id.transaction &= 0xffffffff;
+    else
+        id.peer = mad.passage.remote_lid;
+    return id;
 }
 
 void MadTransactions::add(const TracedMad& mad) {
@@ -47,8 +58,7 @@ void MadTransactions::add(const TracedMad& mad) {
     ++datagrams_;
     const bool is_received = mad.passage.event == trace::MadEvent::received;
     const bool answers = is_answer(header->method);
-    const Id id{mad.process, is_received == answers, header->management_class, header->attribute_id,
-                static_cast<std::uint32_t>(header->transaction_id)};
+    const Id id = id_of(mad, *header);
     if (mad.passage.event == trace::MadEvent::returned) return note_returned(mad, id);
     if (answers) return note_answer(mad, *header, id);
     // Connection management pairs its messages by other rules, and a trap need not be repressed.
@@ -124,11 +134,8 @@ void MadTransactions::note_answer(const TracedMad& mad, const wire::Mad& header,
     open_.erase(known);
 }
 
-/// What comes back is the request.
 void MadTransactions::note_returned(const TracedMad& mad, const Id& id) {
-    Id ours = id;
-    ours.is_ours = true;
-    const auto known = open_.find(ours);
+    const auto known = open_.find(id);
     if (known == open_.end()) return;
     move(known->second, mad.passage.error == ETIMEDOUT ? &MadFigures::timed_out : &MadFigures::failed);
 }

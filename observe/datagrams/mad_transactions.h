@@ -36,8 +36,10 @@ struct MadFigures {
     std::uint64_t other_peers = 0;                      ///< requests of LIDs for which there was no place
 };
 
-/// Pairs requests with their answers, by process, transaction id, class and attribute. Of the transaction id only the
-/// lower half counts, because the kernel replaces the upper one.
+/// Pairs requests with their answers, by process, transaction id, class and attribute. Of the program's own requests
+/// only the lower half of the transaction id counts, because the kernel replaces the upper one. Requests that it
+/// answers come from several hosts, which may choose the same id: these are paired by the whole id and the sender's
+/// LID.
 class MadTransactions {
 public:
     void add(const TracedMad& mad);
@@ -52,7 +54,8 @@ private:
         bool is_ours = false;  ///< the program asked
         std::uint8_t management_class = 0;
         std::uint16_t attribute = 0;
-        std::uint32_t transaction = 0;
+        std::uint16_t peer = 0;  ///< the LID of the host that asks; 0: the program asks
+        std::uint64_t transaction = 0;
         bool operator==(const Id&) const = default;
     };
     struct IdHash {
@@ -63,6 +66,7 @@ private:
         std::int64_t time_ns = 0;            ///< of the first try
         std::uint64_t MadFigures::*place{};  ///< where it is counted: as open, or as given back
     };
+    static Id id_of(const TracedMad& mad, const wire::Mad& header);
     void note_request(const TracedMad& mad, const wire::Mad& header, const Id& id, Role role);
     void note_answer(const TracedMad& mad, const wire::Mad& header, const Id& id);
     void note_returned(const TracedMad& mad, const Id& id);

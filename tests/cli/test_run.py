@@ -24,7 +24,9 @@ class Usage(TestCase):
     def test_what_cannot_be_obeyed_is_a_usage_error(self):
         for arguments in ([], ["--software"], ["--software", "--"], ["--crc", "on", "true"], ["--attach", "0"],
                           ["--attach", "self"], ["--attach", "1", "true"], ["--software", "--attach", "1"], ["--trace", "", "true"],
-                          ["--mads", "", "true"], ["--mads", "x", "--attach", "1"],
+                          ["--mads", "", "true"], ["--mads", "-", "true"], ["--mads", "x", "--trace", "x", "true"],
+                          ["--mads", "x", "--trace", "./x", "true"],
+                          ["--mads", "x", "--attach", "1"],
                           ["--summary", "maybe", "true"],
                           ["--software", "--crc", "perhaps", "true"], ["--software", "--crc"], ["--software", "--address", "host", "true"],
                           ["--software", "--mpa-revision", "3", "true"], ["--software", "--max-ulpdu", "64769", "true"], ["-x", "true"]):

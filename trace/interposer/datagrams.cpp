@@ -1,9 +1,11 @@
 // Management datagrams: what a program sends and receives by libibumad.
 #include <algorithm>
 #include <arpa/inet.h>
+#include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <fcntl.h>
 #include <infiniband/umad.h>
 #include <pthread.h>

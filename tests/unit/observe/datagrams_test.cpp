@@ -221,9 +221,11 @@ TEST(MadPackets, leave_a_segment_as_it_came) {
 
 class Transactions : public testing::Test {
 protected:
-    void add(const std::vector<std::byte>& bytes, MadEvent event, std::int64_t time_ns, std::uint16_t error = 0) {
+    void add(const std::vector<std::byte>& bytes, MadEvent event, std::int64_t time_ns, std::uint16_t error = 0,
+             std::uint16_t lid = 4) {
         auto records = records_of(bytes, event, time_ns);
         records[0].mad.error = error;
+        records[0].mad.remote_lid = lid;
         records[0].mad.timeout_ms = 100;
         transactions.add(*::add(assembler, records));
     }
@@ -286,6 +288,21 @@ TEST_F(Transactions, of_others_that_the_program_answers) {
     EXPECT_THAT(figures.peers, testing::ElementsAre(testing::Pair(4, 1)));
 }
 
+TEST_F(Transactions, of_several_hosts_may_have_one_identifier) {
+    // Two hosts, and two programs of the first one, whose kernel makes the upper half of the identifier.
+    add(datagram(3, 0x01, 0x35, 0x1111111100000007), MadEvent::received, 1000, 0, 4);
+    add(datagram(3, 0x01, 0x35, 0x1111111100000007), MadEvent::received, 1100, 0, 5);
+    add(datagram(3, 0x01, 0x35, 0x2222222200000007), MadEvent::received, 1200, 0, 4);
+    add(datagram(3, 0x81, 0x35, 0x1111111100000007), MadEvent::sent, 1300, 0, 5);
+    add(datagram(3, 0x81, 0x35, 0x2222222200000007), MadEvent::sent, 1500, 0, 4);
+    const MadFigures& figures = only(Role::answers);
+    EXPECT_EQ(figures.count, 3);
+    EXPECT_EQ(figures.repeats, 0);
+    EXPECT_EQ(figures.open, 1);
+    EXPECT_EQ(figures.latency_ns.sum(), (1300 - 1100) + (1500 - 1200));
+    EXPECT_THAT(figures.peers, testing::ElementsAre(testing::Pair(4, 2), testing::Pair(5, 1)));
+}
+
 TEST_F(Transactions, are_apart_for_both_directions) {
     // Two managers ask each other with the same identifier.
     add(datagram(1, 0x01, 0x20, 7), MadEvent::sent, 1000);
@@ -310,6 +327,14 @@ TEST_F(Transactions, need_whole_headers) {
     add(cut, MadEvent::sent, 1000);
     EXPECT_EQ(transactions.datagrams(), 1);
     EXPECT_EQ(transactions.uncounted(), 1);
+}
+
+TEST_F(Transactions, table_counts_peers_without_a_place) {
+    // 64 LIDs have places of their own; two more requests go to others.
+    for (std::uint16_t lid = 1; lid <= 66; ++lid) add(datagram(3, 0x12, 0x11, lid), MadEvent::sent, 1000, 0, lid);
+    EXPECT_THAT(mad_tables(transactions, {}),
+                testing::AllOf(testing::HasSubstr("management datagrams of process 9\n"),
+                               testing::HasSubstr("lid 1 (1), lid 2 (1), lid 3 (1), 61 more, other LIDs (2)\n")));
 }
 
 TEST_F(Transactions, table_names_what_is_asked_and_whom) {

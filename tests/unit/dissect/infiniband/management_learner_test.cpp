@@ -61,21 +61,41 @@ struct NativeMad {
 
 class Taught : dissect::Sink {
 public:
-    Taught& add(const NativeMad& datagram) {
-        wire::Frame frame;
-        frame.bytes = datagram.bytes;
-        frame.wire_length = static_cast<std::uint32_t>(datagram.bytes.size());
-        frame.link_type = wire::LinkType::infiniband;
-        frame.number = ++number_;
-        dissector_.dissect(frame, learner_);
-        return *this;
+    Taught& add(const NativeMad& datagram) { return add(datagram.bytes, wire::LinkType::infiniband); }
+    /// The same datagram in a frame of RoCEv1: a GRH in place of the LRH, and no VCRC. IBTA vol. 1, A16.
+    Taught& add_roce(const NativeMad& datagram) {
+        constexpr std::size_t ethernet_octets = 14;
+        constexpr std::size_t grh_octets = 40;
+        constexpr std::size_t lrh_octets = 8;
+        const base::Bytes packet = base::Bytes(datagram.bytes).subspan(lrh_octets, datagram.bytes.size() - 10);
+        std::vector<std::byte> frame(ethernet_octets + grh_octets);
+        base::store_be16(frame.data() + 12, 0x8915);
+        frame[ethernet_octets] = std::byte{0x60};  // IP version 6
+        base::store_be16(frame.data() + ethernet_octets + 4, static_cast<std::uint16_t>(packet.size()));
+        frame[ethernet_octets + 6] = std::byte{0x1b};  // a BTH follows
+        frame.insert(frame.end(), packet.begin(), packet.end());
+        return add(frame, wire::LinkType::ethernet);
     }
+    /// Packets with a management datagram.
+    std::size_t datagrams() const { return datagrams_; }
     std::string name(Lid lid) const { return std::string(learner_.names().find(lid).description); }
     std::string name(const Gid& gid) const { return std::string(learner_.names().find(gid).description); }
 
 private:
-    void on_unit(const dissect::Unit&) override {}
+    Taught& add(base::Bytes bytes, wire::LinkType link_type) {
+        wire::Frame frame;
+        frame.bytes = bytes;
+        frame.wire_length = static_cast<std::uint32_t>(bytes.size());
+        frame.link_type = link_type;
+        frame.number = ++number_;
+        dissector_.dissect(frame, learner_);
+        return *this;
+    }
+    void on_unit(const dissect::Unit& unit) override {
+        if (unit.dissection.has(dissect::LayerId::mad)) ++datagrams_;
+    }
 
+    std::size_t datagrams_ = 0;
     dissect::Dissector dissector_;
     dissect::subnet::LearningSink learner_{*this};
     std::uint64_t number_ = 0;
@@ -139,6 +159,17 @@ TEST(ManagementLearner, answers_by_lid) {
     capture.add(NativeMad(4, 1, 0x01, get_response, 0x15).put16(64 + 16, 4).put8(64 + 34, 1));  // LMC 1
     EXPECT_EQ(capture.name(Lid{5}), "host01");
     EXPECT_EQ(capture.name(Lid{1}), "");
+}
+
+TEST(ManagementLearner, roce_teaches_nothing) {
+    Taught capture;
+    capture.add_roce(node_record(4, node_one, port_one, "elsewhere"));
+    capture.add_roce(directed_answer(0x11, 3).put_node_info(64, type_adapter, node_two, port_two));
+    capture.add_roce(directed_answer(0x10, 3).put_text(64, "elsewhere"));
+    capture.add_roce(directed_answer(0x15, 3).put16(64 + 16, 5));
+    EXPECT_EQ(capture.datagrams(), 4);
+    EXPECT_EQ(capture.name(Lid{4}), "");
+    EXPECT_EQ(capture.name(Lid{5}), "");
 }
 
 TEST(ManagementLearner, records_paths_and_connections) {

@@ -3,6 +3,7 @@
 #include "dissect/rmpp_transfers.h"
 
 #include <algorithm>
+#include <array>
 #include <gtest/gtest.h>
 #include <string>
 #include <vector>
@@ -237,6 +238,18 @@ TEST(RmppTransfers, a_record_may_lie_in_many_segments) {
         std::ranges::sort(numbers);
         EXPECT_EQ(numbers, (Numbers{0, 1}));
     }
+}
+
+/// Classes that have segments, and their headers, by Linux' ib_is_mad_class_rmpp() and ib_get_mad_data_offset().
+TEST(RmppTransfers, classes_with_segments) {
+    EXPECT_EQ(wire::mad::rmpp_data_octet(0x03), 56);
+    for (const std::uint8_t management_class : std::to_array<std::uint8_t>({0x06, 0x10, 0x12}))
+        EXPECT_EQ(wire::mad::rmpp_data_octet(management_class), 64);
+    EXPECT_EQ(wire::mad::rmpp_data_octet(0x30), 40);
+    EXPECT_EQ(wire::mad::rmpp_data_octet(0x4f), 40);
+    for (const std::uint8_t management_class :
+         std::to_array<std::uint8_t>({0x01, 0x04, 0x07, 0x0f, 0x11, 0x21, 0x50, 0x81}))
+        EXPECT_EQ(wire::mad::rmpp_data_octet(management_class), 0);
 }
 
 TEST(RmppTransfers, segments_of_vendors_and_datagrams_without_segments) {
