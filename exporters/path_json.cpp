@@ -47,7 +47,7 @@ Json parts_json(Entropy entropy) {
     return Json::object();
 }
 
-/// Nanoseconds since 1970; none if it is 0.
+/// Nanoseconds since 1970; null if it is 0.
 Json known_time_json(std::int64_t time_ns) { return time_ns == 0 ? Json(nullptr) : Json(time_ns); }
 
 Json row_json(const PathRow& row) {

@@ -37,7 +37,7 @@ struct EngineConfig {
     std::uint64_t interval_ns = 1'000'000'000;                   ///< how often figures are taken
     bool verify_crc = true;                                      ///< for frames that were captured whole
     std::optional<std::uint64_t> link_bits_per_sec = {};
-    std::string node_names = {};  ///< a file of names for nodes of an InfiniBand subnet; empty if there is none
+    std::string node_names = {};  ///< a file of names for nodes of an InfiniBand subnet; empty: no names
 
     bool operator==(const EngineConfig&) const = default;
 };

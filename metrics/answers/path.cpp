@@ -94,6 +94,11 @@ double loss_share(std::uint64_t repeated, std::uint64_t episodes, std::uint64_t 
     return ratio(static_cast<double>(std::max(repeated, episodes)), static_cast<double>(packets));
 }
 
+/// Packets that were sent again on this path. If routes changed, it is not known how many of them came after that.
+std::uint64_t present_repeats(const PathPair& pair, const PathRow& row) {
+    return pair.rerouted_ns() ? 0 : row.figures.repeated_packets;
+}
+
 void add_evenness(const PathPair& pair, Answer& answer) {
     const Evenness even = evenness_of(pair.bytes());
     add_evidence(answer, "entropies", static_cast<double>(pair.entropies), EvidenceUnit::none);
@@ -105,7 +110,7 @@ void find_sick_path(const PathSubject& paths, const PathPair& pair, const PathRo
     const Flows flows = paths.flows_of(row);
     const auto [packets, episodes] = pair.losses();
     Answer answer =
-        answer_about(Verdict::path_sick, flows, loss_share(row.figures.repeated_packets, row.losses.episodes, packets));
+        answer_about(Verdict::path_sick, flows, loss_share(present_repeats(pair, row), row.losses.episodes, packets));
     const double share = ratio(static_cast<double>(row.losses.packets), static_cast<double>(packets));
     answer.summary = fmt::format(
         "The path of {} {} loses more than the paths of the other {}: {} of {} on {} of the packets.",
@@ -236,8 +241,8 @@ void find_sick_levels(const PathSubject& paths, std::vector<Answer>& out) {
         for (const PathPair* pair : level.pairs) {
             const Flows own = paths.flows_of(*pair);
             flows.insert(flows.end(), own.begin(), own.end());
-            packets += pair->packets();
-            for (const PathRow& row : pair->rows) repeated += row.figures.repeated_packets;
+            packets += pair->losses().packets;
+            for (const PathRow& row : pair->rows) repeated += present_repeats(*pair, row);
         }
         const Verdict verdict = level.what == SickLevel::What::pair ? Verdict::pair_sick : Verdict::host_sick;
         Answer answer = answer_about(verdict, flows, loss_share(repeated, level.episodes, packets));
@@ -382,8 +387,7 @@ void find_low_entropy(const PathSubject& paths, std::vector<Answer>& out) {
         Answer answer = answer_about(Verdict::low_entropy, flows, 0);
         answer.summary = fmt::format(
             "Traffic {} has {}, as even as {} equal ones, and there is congestion. Switches that hash by entropy give "
-            "it "
-            "at most {}.",
+            "it at most {}.",
             paths.way(pair), counted(pair.entropies, "entropy", "entropies"), rough(even.effective),
             counted(pair.entropies, "path"));
         answer.advice =

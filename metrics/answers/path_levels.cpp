@@ -17,9 +17,8 @@ struct Comparison {
 
 /// Or had one.
 bool has_sick_path(const PathPair& pair) {
-    return std::ranges::any_of(pair.rows, [](const PathRow& row) {
-        return row.problem == PathProblem::sick || row.problem == PathProblem::recovered;
-    });
+    return std::ranges::any_of(
+        pair.rows, [](const PathRow& row) { return row.loses_more || row.problem == PathProblem::recovered; });
 }
 
 /// Of one pair for each two hosts and class: only pairs of one class share queues.

@@ -137,6 +137,11 @@ void compare_windows(PathPair& pair, const WindowTest& test) {
             tested[i]->problem = test.problem;
 }
 
+/// Marks or a queue.
+bool has_present_problem(const PathPair& pair, const PathRow& row) {
+    return row.problem == PathProblem::marked || (row.problem == PathProblem::slow && is_queue(pair, row));
+}
+
 void compare_losses(PathPair& pair) {
     std::vector<LossCount> counts;
     counts.reserve(pair.rows.size());
@@ -146,8 +151,13 @@ void compare_losses(PathPair& pair) {
         PathRow& row = pair.rows[i];
         if (!tests[i].tested) continue;
         row.p_loss = tests[i].p;
-        // A loss outweighs what goes with it.
-        if (tests[i].sick) row.problem = are_over(row.windows.losses) ? PathProblem::recovered : PathProblem::sick;
+        row.loses_more = tests[i].sick;
+        if (!row.loses_more) continue;
+        // A loss outweighs what goes with it; losses that are over do not outweigh an alarm.
+        if (!are_over(row.windows.losses))
+            row.problem = PathProblem::sick;
+        else if (!has_present_problem(pair, row))
+            row.problem = PathProblem::recovered;
     }
     const bool found = std::ranges::any_of(tests, &LossTest::sick);
     pair.packets_needed = found ? 0 : more_packets(pair);

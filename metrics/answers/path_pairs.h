@@ -31,6 +31,7 @@ struct PathRow {
     LossCount losses;              ///< that were compared: since the routes changed last
     std::optional<double> p_loss;  ///< adjusted; absent if the entropy was not compared
     PathProblem problem = PathProblem::none;
+    bool loses_more = false;     ///< than the others, by its losses since the routes changed; or did so
     bool left_by_route = false;  ///< if it has recovered: until its route changed; else the losses stopped
 };
 

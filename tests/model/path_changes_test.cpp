@@ -36,7 +36,7 @@ RoutePlan change_plan(std::uint64_t seed) {
     return plan;
 }
 
-/// The only entropy with a time: when it was bad last.
+/// When the last loss of the entropy was seen, after the first packet of the capture.
 std::int64_t last_loss_ns(const RoutedOutcome& out, const Entropy& entropy) {
     for (const metrics::PathRow& row : out.pair()->rows)
         if (entropy_of(row.figures.entropy, false) == entropy)
@@ -102,8 +102,8 @@ TEST(WorsePath, IsNamedAfterTheChange) {
     std::atomic<std::uint64_t> others{0};
     for_each_seed(seeds, [&](std::uint64_t seed) {
         RoutePlan plan = change_plan(seed);
-        // Entropy 6 takes the last route until the change, entropy 7 the route 1 after it: 7 % 7 = 0, and 0 is left
-        // out.
+        // Until the change, entropy 7 takes the last route; after the change, entropy 6 does: 6 % 7 is the last but
+        // one of 8 routes, and route 0 is left out.
         for (std::uint32_t i = 0; i < routes_in_all; ++i) plan.routes[i].hops = static_cast<std::uint8_t>(i + 1);
         plan.routes[7].loss = 12'000;
         const RoutedOutcome out = analyse(plan);

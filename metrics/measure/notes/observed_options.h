@@ -4,7 +4,7 @@
 
 namespace metrics::inline measure::inline notes {
 
-/// Options of an analyzer that tells `observer` of every frame, and `listener`, if there is one, of every packet.
+/// Options of an analyzer that reports every frame to `observer`, and every packet to `listener` unless it is null.
 inline AnalyzerOptions observed_options(const EngineOptions& engine, const dissect::DissectorOptions& dissector,
                                         FrameObserver& observer, dissect::Sink* listener) {
     AnalyzerOptions options;

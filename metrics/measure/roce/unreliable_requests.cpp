@@ -78,9 +78,9 @@ void UnreliableRequests::on_past_request(const RocePacket& packet, std::uint64_t
 /// were never counted.
 void UnreliableRequests::take_back_loss(const Flow& flow, const MissingRanges::Range& hole, std::uint64_t position) {
     constexpr std::uint64_t reach = LossEpisodes::most_apart + 1;
+    if (!hole.counted || flow.trouble == Flow::no_block) return;
     FlowTrouble& trouble = store_.troubles[flow.trouble];
     LossEpisodes& losses = trouble.losses;
-    if (!hole.counted) return;
     bool remains = false;
     losses.last_position = 0;
     for (const MissingRanges::Range& range : trouble.missing.ranges) {

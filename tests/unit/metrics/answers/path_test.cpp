@@ -357,6 +357,17 @@ TEST(PathMended, IsDescribedAndDoesNotAlarm) {
     EXPECT_NE(answer_with(ask(with_last_loss(4'500)), Verdict::path_sick), nullptr) << "not long enough";
 }
 
+TEST(PathMended, HidesNoPresentMarks) {
+    auto snapshot = with_last_loss(4'700);
+    snapshot.path_windows[0].rows[0].marks = {30, 2};
+    snapshot.flows[0].ecn_ce_packets = 400;
+    const auto answers = ask(snapshot);
+    const metrics::Answer* const answer = answer_with(answers, Verdict::path_marked);
+    ASSERT_NE(answer, nullptr);
+    EXPECT_TRUE(answer->alarm);
+    EXPECT_EQ(answer_with(answers, Verdict::path_sick), nullptr);
+}
+
 /// Before the routes changed the first entropy lost; since then, it has not.
 TEST(PathRerouted, CountsSinceTheChange) {
     auto snapshot = snapshot_of(eight_ports(5));
@@ -384,6 +395,23 @@ TEST(PathRerouted, CountsSinceTheChange) {
     EXPECT_THAT(sick->summary, HasSubstr("Counted since the routes changed at "));
     // Four entropies were followed; of the others it is not known what passed since.
     EXPECT_THAT(sick->summary, HasSubstr("9 of 9 losses on 25 % of the packets"));
+}
+
+/// What was sent again before the change is no cost of the losses after it.
+TEST(PathRerouted, CostsWhatWasLostSince) {
+    auto snapshot = snapshot_of(eight_ports(5));
+    snapshot.flows[0].retransmitted_packets = 50'000;
+    metrics::PathWindowFigures windows = windows_of(50'000);
+    for (metrics::EntropyWindows& row : windows.rows) {
+        row.losses.packets = 8'000;
+        row.rerouted_ns = 1'700'000'000'000'000'000;
+    }
+    windows.rows[0].losses.episodes = 9;
+    snapshot.path_windows = {windows};
+    const auto answers = ask(snapshot);
+    const metrics::Answer* const sick = answer_with(answers, Verdict::path_sick);
+    ASSERT_NE(sick, nullptr);
+    EXPECT_DOUBLE_EQ(sick->severity, 9.0 / (4 * 8'000));
 }
 
 }  // namespace

@@ -152,6 +152,18 @@ TEST(UcLosses, ALatePacketTakesNoLossOfOthersBack) {
     EXPECT_EQ(path_of(script).loss_episodes, 2u);
 }
 
+/// A flow without a block for rare cases has no losses, and a late packet takes none back.
+TEST(UcLosses, NeedABlock) {
+    Script script(500, metrics::Service::uc);
+    script.entropy = Entropy::of_udp(50'000);
+    while (script.store.troubles.take() != metrics::Flow::no_block) {
+    }
+    for (const std::int64_t index : std::to_array<std::int64_t>({10, 9, 12, 11}))
+        script.request(index, uc | send_only, 64);
+    EXPECT_EQ(script.requester().trouble, metrics::Flow::no_block);
+    EXPECT_FALSE(script.shown().path);
+}
+
 /// The parts of a hole come one by one: it is a loss until the last one has come.
 TEST(UcLosses, AHoleIsALossWhileAnyOfItIsMissing) {
     Script script(500, metrics::Service::uc);
