@@ -38,7 +38,7 @@ constexpr std::string_view beginning =
     "  why     what flows with a trouble share, and others do not\n";
 constexpr std::string_view end = "\nManual: rdmascope-fleet(1).\n";
 
-/// The result of a part of the command, or why there is none.
+/// The result of a part of the command, or why the part failed.
 using Text = base::Result<std::string>;
 
 Text schema_text(const FleetOptions& options) {

@@ -31,6 +31,8 @@ std::string joined_flows(const Scope& scope, std::span<const std::string_view> c
 /// `WHERE` of a table's rows that a scope needs: its own, and the last ones before it.
 std::string rows_of(const Scope& scope);
 
+/// An aggregate: a column, or an expression of columns, in the last row before the scope, or else in the first one.
+std::string at_beginning(const Scope& scope, std::string_view column);
 /// The increase of a counter or an estimate, an aggregate.
 std::string increase(const Scope& scope, const rows::Column& column);
 /// The same of a column of `flows`, or of a counter of another table.

@@ -11,10 +11,12 @@
 #include "fleet/rows/flow_rows.h"
 #include "fleet/rows/path_rows.h"
 #include "fleet/schema/sql.h"
+#include "metrics/figures/path_sums.h"
 
 namespace fleet::questions {
 namespace {
 
+using metrics::EntropyWindows;
 using metrics::PathPair;
 using metrics::PathRow;
 
@@ -23,18 +25,20 @@ using PairName = std::tuple<std::string, std::string, std::string, std::uint64_t
 
 PairName name_of(const std::vector<std::string>& row) { return {row[0], row[1], row[2], number_of(row[3])}; }
 
-/// Where the columns of path_state_columns() begin in a row of ask_rows().
+/// Where the columns of path_state_columns() begin in a row of ask_rows(): as they are at the end of the scope, then as
+/// they were at its beginning.
 constexpr std::size_t first_state = 18;
 
 constexpr std::string_view names_of_pair = "transport, source_address, destination_address, dscp";
 
 Series paths_series(std::string where) {
-    std::vector<std::string_view> shown{"entropies"};
-    for (const std::string_view name : rows::path_state_columns()) shown.push_back(name);
+    std::vector<std::string_view> restarting;
+    for (const rows::Column& column : rows::path_state_columns()) restarting.push_back(column.name);
     return {.table = rows::paths_table(),
             .place = "transport, source_address, destination_address, dscp, entropy, since",
             .joint = "transport, source_address, destination_address, dscp, entropy",
-            .shown = std::move(shown),
+            .shown = {"entropies"},
+            .restarting = std::move(restarting),
             .counted = {"packets", "wire_bytes", "ecn_ce_packets", "late_packets", "repeated_packets", "loss_episodes",
                         "entropy_changes"},
             .listed = {"flows", "hop_limits"},
@@ -112,6 +116,24 @@ void add_whole(KnownPairs& known, PathPair& pair, const std::vector<std::string>
     sum.placing += outcomes.placing;
 }
 
+/// What happened to the entropy since the scope began. An entropy that no window had has no losses there.
+EntropyWindows windows_of(const std::vector<std::string>& row, const rows::Amounts& amounts) {
+    const auto states = [&row](std::size_t first) {
+        std::vector<std::int64_t> numbers;
+        for (std::size_t i = 0; i < rows::path_state_columns().size(); ++i)
+            numbers.push_back(signed_of(row[first + i]));
+        return numbers;
+    };
+    EntropyWindows windows = rows::windows_of(amounts);
+    rows::set_path_states(windows, states(first_state));
+    EntropyWindows before;
+    rows::set_path_states(before, states(first_state + rows::path_state_columns().size()));
+    metrics::subtract_windows(windows, before);
+    if (windows.losses.packets + windows.losses_before.packets != 0)
+        windows.entropy = metrics::Entropy(number_of(row[4]));
+    return windows;
+}
+
 /// `from_ns`: routes that changed before are those of all that is asked for.
 void add_entropy(PathPair& pair, const std::vector<std::string>& row, const rows::Amounts& amounts,
                  std::int64_t from_ns) {
@@ -124,11 +146,7 @@ void add_entropy(PathPair& pair, const std::vector<std::string>& row, const rows
           &out.figures.repeated_packets, &out.figures.loss_episodes})
         *figure = number_of(row[at++]);
     for (const std::int64_t flow : list_of(row[15])) out.flows.push_back(static_cast<std::uint64_t>(flow));
-    out.windows = rows::windows_of(out.figures.entropy, amounts);
-    std::vector<std::int64_t> states;
-    for (std::size_t i = first_state; i < row.size(); ++i)
-        states.push_back(static_cast<std::int64_t>(number_of(row[i])));
-    rows::set_path_states(out.windows, states);
+    out.windows = windows_of(row, amounts);
     if (out.windows.rerouted_ns > from_ns) return;
     out.windows.rerouted_ns = 0;
     out.windows.losses_before = {};
@@ -142,14 +160,16 @@ base::Result<KnownPairs> ask_rows(Engine& engine, const Scope& scope, const std:
     const std::string chosen = fmt::format("({}) IN ({})", names_of_pair, list_of_pairs(pairs));
     const std::string where = fmt::format("{} OR (entropy = 0 AND destination_address IN ({}))", chosen, destinations);
     std::string states;
-    for (const std::string_view name : rows::path_state_columns()) states += fmt::format(", y_{}", name);
+    for (const std::string_view when : {"", "before_"})
+        for (const rows::Column& column : rows::path_state_columns())
+            states += fmt::format(", y_{}{}", when, column.name);
     auto answer = engine.ask(
         fmt::format(
             "SELECT {}, entropy, y_packets, y_wire_bytes, y_ecn_ce_packets, y_late_packets, y_repeated_packets, "
             "y_loss_episodes, y_entropy_changes, y_entropies, y_amounts.1, y_amounts.2, y_flows, "
             "y_hop_limits, {} AS is_chosen{} FROM ({}) ORDER BY {}, entropy{}",
             names_of_pair, chosen, states, joined_series(scope, paths_series(where)), names_of_pair, settings),
-        first_state + rows::path_state_columns().size());
+        first_state + 2 * rows::path_state_columns().size());
     if (!answer) return base::Failure{answer.error()};
     KnownPairs known;
     PathPair others;

@@ -13,26 +13,27 @@ const rows::Column& column_of(const rows::Table& table, std::string_view name) {
     return *std::ranges::find(table.columns, name, &rows::Column::name);
 }
 
+/// An aggregate of `sql`, which is the column `name`: of a state the one that is last in `order`, else the greatest.
+std::string value_of(const Series& series, std::string_view name, std::string_view sql, std::string_view order) {
+    const bool is_state = column_of(series.table, name).nature == rows::Nature::state;
+    return is_state ? fmt::format("argMax({}, {})", sql, order) : fmt::format("max({})", sql);
+}
+
 }  // namespace
 
 std::string amounts_increase(const Scope& scope) {
-    const std::string before = fmt::format("end_ns <= {}", scope.from_ns);
-    const auto earlier = [&](std::string_view list) {
-        return fmt::format("if(countIf({0}) > 0, argMaxIf({1}, sequence, {0}), argMin({1}, sequence))", before, list);
-    };
     return fmt::format(
         "arrayReduce('sumMap', [argMax(amount_keys, sequence), {}], "
         "[arrayMap(a -> toInt64(a), argMax(amounts, sequence)), arrayMap(a -> -toInt64(a), {})])",
-        earlier("amount_keys"), earlier("amounts"));
+        at_beginning(scope, "amount_keys"), at_beginning(scope, "amounts"));
 }
 
 std::string series_of(const Scope& scope, const Series& series, std::string_view more) {
     std::string sql = fmt::format("SELECT host, boot, {}", series.place);
-    for (const std::string_view name : series.shown) {
-        const bool is_state = column_of(series.table, name).nature == rows::Nature::state;
-        sql +=
-            is_state ? fmt::format(", argMax({0}, sequence) AS x_{0}", name) : fmt::format(", max({0}) AS x_{0}", name);
-    }
+    for (const std::string_view name : series.shown)
+        sql += fmt::format(", {} AS x_{}", value_of(series, name, name, "sequence"), name);
+    for (const std::string_view name : series.restarting)
+        sql += fmt::format(", argMax({0}, sequence) AS x_{0}, {1} AS x_before_{0}", name, at_beginning(scope, name));
     for (const std::string_view name : series.counted)
         sql += fmt::format(", {} AS x_{}", increase(scope, column_of(series.table, name)), name);
     for (const std::string_view name : series.least) sql += fmt::format(", argMax({0}, sequence) AS x_{0}", name);
@@ -40,7 +41,7 @@ std::string series_of(const Scope& scope, const Series& series, std::string_view
         sql += fmt::format(", groupUniqArrayArrayIf({0}, end_ns > {1}) AS x_{0}", name, scope.from_ns);
     return fmt::format(
         "{}{}, {} AS x_amounts, x_amounts.1 AS x_keys, x_amounts.2 AS x_values, argMax(own_end, sequence) AS "
-        "x_own_end, "
+        "x_own_end, max(end_ns) AS x_end, "
         "multiIf(x_own_end IN ({}), 3, x_own_end IN ({}), 2, 1) AS x_rank FROM {} WHERE {}{} GROUP BY host, boot, {} "
         "HAVING max(end_ns) > {}",
         sql, more, amounts_increase(scope), series.near, series.far, schema::table_name(series.table, scope.resolution),
@@ -52,8 +53,12 @@ std::string joined_series(const Scope& scope, const Series& series, std::string_
     std::string sums;
     std::string nearest;
     for (const std::string_view name : series.shown) {
-        sums += fmt::format(", max(x_{0}) AS s_{0}", name);
+        sums += fmt::format(", {} AS s_{}", value_of(series, name, fmt::format("x_{}", name), "x_end"), name);
         nearest += fmt::format(", argMax(s_{0}, x_rank) AS y_{0}", name);
+    }
+    for (const std::string_view name : series.restarting) {
+        sums += fmt::format(", argMax(x_{0}, x_end) AS s_{0}, argMax(x_before_{0}, x_end) AS s_before_{0}", name);
+        nearest += fmt::format(", argMax(s_{0}, x_rank) AS y_{0}, argMax(s_before_{0}, x_rank) AS y_before_{0}", name);
     }
     for (const std::string_view name : series.counted) {
         sums += fmt::format(", sum(x_{0}) AS s_{0}", name);

@@ -102,27 +102,36 @@ std::string path_text(const std::string& shared, const std::string& value) {
                        metrics::to_text(metrics::Entropy(number_of(value.substr(at + 1)))));
 }
 
-/// When each trouble began: a flow's last state without it, the earliest of all flows. Only rows of flows that have it
-/// are read.
+/// When each trouble began: a flow's last state without it, the earliest of all flows. The rows are read once, and only
+/// those of flows that have a trouble.
 base::Result<void> add_beginnings(Engine& engine, const Scope& scope, std::vector<Finding>& findings) {
-    const std::string table = schema::table_name(rows::flows_table(), scope.resolution);
-    const std::string before = fmt::format("end_ns <= {}", scope.from_ns);
-    for (Finding& finding : findings) {
-        const std::string_view counter = finding.trouble->counter;
-        const std::string first =
-            fmt::format("if(countIf({0}) > 0, argMaxIf({1}, sequence, {0}), argMin({1}, sequence))", before, counter);
-        const std::string sql = fmt::format(
-            "SELECT min(x_since), min(x_before) FROM (SELECT host, boot, flow, {3} AS x_before, arrayReduce('max', "
-            "arrayMap(s -> s.1, arrayFilter(s -> s.2 <= x_before, groupArray((end_ns, {2}))))) AS x_since FROM {0} "
-            "WHERE "
-            "{1} AND (host, boot, flow) GLOBAL IN (SELECT host, boot, flow FROM {0} WHERE {1} GROUP BY host, boot, "
-            "flow "
-            "HAVING argMax({2}, sequence) > {3} AND max(end_ns) > {4}) GROUP BY host, boot, flow){5}",
-            table, rows_of(scope), counter, first, scope.from_ns, settings);
-        auto rows = engine.ask(sql, 2);
-        if (!rows) return base::Failure{rows.error()};
-        finding.since_ns = scope.from_ns;
-        if (!rows->empty()) finding.since_ns = std::max(finding.since_ns, signed_of(rows->front().front()));
+    std::string states = "end_ns";
+    for (const Finding& finding : findings) states += fmt::format(", {}", finding.trouble->counter);
+    std::string sums;
+    std::string earliest;
+    std::string any;
+    for (std::size_t i = 0; i < findings.size(); ++i) {
+        const std::string_view counter = findings[i].trouble->counter;
+        const std::string before = at_beginning(scope, counter);
+        const std::string has_it = fmt::format("argMax({}, sequence) > {}", counter, before);
+        sums += fmt::format(
+            ", {1} AS x_before_{0}, {2} AS x_has_{0}, arrayReduce('max', arrayMap(s -> s.1, arrayFilter(s -> s.{3} <= "
+            "x_before_{0}, groupArray(({4}))))) AS x_since_{0}",
+            i, before, has_it, i + 2, states);
+        earliest += fmt::format("{}minIf(x_since_{1}, x_has_{1})", i == 0 ? "" : ", ", i);
+        any += fmt::format("{}{}", i == 0 ? "" : " OR ", has_it);
+    }
+    const std::string sql = fmt::format(
+        "SELECT {0} FROM (SELECT host, boot, flow{1} FROM {2} WHERE {3} AND (host, boot, flow) GLOBAL IN (SELECT host, "
+        "boot, flow FROM {2} WHERE {3} GROUP BY host, boot, flow HAVING ({4}) AND max(end_ns) > {5}) GROUP BY host, "
+        "boot, flow){6}",
+        earliest, sums, schema::table_name(rows::flows_table(), scope.resolution), rows_of(scope), any, scope.from_ns,
+        settings);
+    auto rows = engine.ask(sql, findings.size());
+    if (!rows) return base::Failure{rows.error()};
+    for (std::size_t i = 0; i < findings.size(); ++i) {
+        findings[i].since_ns = scope.from_ns;
+        if (!rows->empty()) findings[i].since_ns = std::max(scope.from_ns, signed_of(rows->front()[i]));
     }
     return {};
 }

@@ -25,7 +25,7 @@ struct Group {
     std::string value;   ///< "192.0.2.7"
     std::uint64_t flows = 0;
     std::uint64_t troubled = 0;
-    std::string host = {};  ///< the daemon's name of the address that is shared; empty if there is none
+    std::string host = {};  ///< the daemon's name of the address that is shared; empty without a daemon there
 };
 
 /// One trouble, and what the flows that have it share.

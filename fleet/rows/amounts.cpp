@@ -52,20 +52,14 @@ void visit_amounts(Flow& flow, Visitor& visitor) {
     visitor.events(flow);
 }
 
-class Collector {
+class Collector : public AmountCollector {
 public:
-    explicit Collector(Amounts& out) : out_(out) {}
+    using AmountCollector::AmountCollector;
 
     static bool has_operation(const FlowSnapshot& flow, std::uint32_t operation) {
         return flow.operations.has(operation);
     }
     static bool has_tcp(const FlowSnapshot& flow) { return flow.tcp.has_value(); }
-    void counter(AmountKind kind, std::uint32_t index, const std::uint64_t& value) {
-        add_amount(out_, kind, index, value);
-    }
-    void distribution(AmountKind kind, std::uint32_t offset, const Histogram& histogram) {
-        add_distribution(out_, kind, histogram, offset);
-    }
     void icmp(const FlowSnapshot& flow) {
         if (!flow.icmp) return;
         for (std::uint32_t i = 0; i < flow.icmp->kinds.size(); ++i)
@@ -75,14 +69,11 @@ public:
         for (const metrics::EventSummary& summary : flow.event_summaries)
             counter(AmountKind::event, static_cast<std::uint32_t>(summary.kind), summary.count);
     }
-
-private:
-    Amounts& out_;
 };
 
-class Setter {
+class Setter : public AmountSetter {
 public:
-    explicit Setter(const Amounts& amounts) : amounts_(amounts) {}
+    using AmountSetter::AmountSetter;
 
     bool has_operation(const FlowSnapshot& /*flow*/, std::uint32_t operation) const {
         return has(amount_key(AmountKind::operation_count, operation)) ||
@@ -94,14 +85,6 @@ public:
         flow.tcp.obtain();
         return true;
     }
-    void counter(AmountKind kind, std::uint32_t index, std::uint64_t& value) const {
-        const auto found = amounts_.find(amount_key(kind, index));
-        if (found != amounts_.end()) value = found->second;
-    }
-    void distribution(AmountKind kind, std::uint32_t offset, Histogram& histogram) const {
-        Histogram made = distribution_of(amounts_, kind, offset);
-        if (!made.empty()) histogram = std::move(made);
-    }
     void icmp(FlowSnapshot& flow) const {
         if (!has_kind(AmountKind::icmp, 0)) return;
         metrics::IcmpFigures& figures = flow.icmp.obtain();
@@ -109,22 +92,20 @@ public:
     }
     void events(FlowSnapshot& flow) const {
         for (std::uint32_t i = 0; i < metrics::event_kind_count; ++i) {
-            const auto found = amounts_.find(amount_key(AmountKind::event, i));
-            if (found == amounts_.end() || found->second == 0) continue;
+            const std::uint64_t count = amount_of(amounts(), AmountKind::event, i);
+            if (count == 0) continue;
             metrics::EventSummary& summary = flow.event_summaries.emplace_back();
             summary.kind = static_cast<metrics::EventKind>(i);
-            summary.count = found->second;
+            summary.count = count;
         }
     }
 
 private:
-    bool has(std::uint32_t key) const { return amounts_.contains(key); }
+    bool has(std::uint32_t key) const { return amounts().contains(key); }
     bool has_kind(AmountKind kind, std::uint32_t offset) const {
-        const auto found = amounts_.lower_bound(amount_key(kind, 0, offset));
-        return found != amounts_.end() && found->first <= amount_key(kind, sum_index, offset);
+        const auto found = amounts().lower_bound(amount_key(kind, 0, offset));
+        return found != amounts().end() && found->first <= amount_key(kind, sum_index, offset);
     }
-
-    const Amounts& amounts_;
 };
 
 }  // namespace
@@ -159,9 +140,21 @@ Histogram distribution_of(const Amounts& amounts, AmountKind kind, std::uint32_t
     return made ? *std::move(made) : Histogram();
 }
 
+void AmountSetter::counter(AmountKind kind, std::uint32_t index, std::uint64_t& value) const {
+    const auto found = amounts_.find(amount_key(kind, index));
+    if (found != amounts_.end()) value = found->second;
+}
+
+void AmountSetter::distribution(AmountKind kind, std::uint32_t offset, Histogram& histogram) const {
+    Histogram made = distribution_of(amounts_, kind, offset);
+    if (!made.empty()) histogram = std::move(made);
+}
+
 void append_amounts(Row& row, const Amounts& amounts) {
     Numbers keys;
     Numbers values;
+    keys.reserve(amounts.size());
+    values.reserve(amounts.size());
     for (const auto& [key, value] : amounts) {
         keys.push_back(key);
         values.push_back(value);
@@ -170,16 +163,11 @@ void append_amounts(Row& row, const Amounts& amounts) {
     row.emplace_back(std::move(values));
 }
 
-void append_amounts(const FlowSnapshot& flow, Numbers& keys, Numbers& values) {
+Amounts amounts_of(const FlowSnapshot& flow) {
     Amounts amounts;
     Collector collector(amounts);
     visit_amounts(flow, collector);
-    keys.reserve(amounts.size());
-    values.reserve(amounts.size());
-    for (const auto& [key, value] : amounts) {
-        keys.push_back(key);
-        values.push_back(value);
-    }
+    return amounts;
 }
 
 void set_amounts(FlowSnapshot& flow, const Amounts& amounts) {

@@ -62,11 +62,41 @@ void add_distribution(Amounts& out, AmountKind kind, const metrics::Histogram& h
 /// 0 if there is no such amount.
 std::uint64_t amount_of(const Amounts& amounts, AmountKind kind, std::uint32_t index);
 metrics::Histogram distribution_of(const Amounts& amounts, AmountKind kind, std::uint32_t offset = 0);
-/// Appends the cells of `amount_keys` and `amounts`.
+
+/// Adds figures to amounts. A function that shows figures and their kinds to a visitor is the one list of what amounts
+/// hold.
+class AmountCollector {
+public:
+    explicit AmountCollector(Amounts& out) : out_(out) {}
+    void counter(AmountKind kind, std::uint32_t index, const std::uint64_t& value) {
+        add_amount(out_, kind, index, value);
+    }
+    void distribution(AmountKind kind, std::uint32_t offset, const metrics::Histogram& histogram) {
+        add_distribution(out_, kind, histogram, offset);
+    }
+
+private:
+    Amounts& out_;
+};
+
+/// Sets figures that are among the amounts, and leaves the others.
+class AmountSetter {
+public:
+    explicit AmountSetter(const Amounts& amounts) : amounts_(amounts) {}
+    void counter(AmountKind kind, std::uint32_t index, std::uint64_t& value) const;
+    void distribution(AmountKind kind, std::uint32_t offset, metrics::Histogram& histogram) const;
+
+protected:
+    const Amounts& amounts() const { return amounts_; }
+
+private:
+    const Amounts& amounts_;
+};
+
+/// Appends the cells of `amount_keys` and `amounts`: keys ascending, and the amounts to them.
 void append_amounts(Row& row, const Amounts& amounts);
 
-/// Keys ascending, and the amounts to them; amounts of 0 are left out.
-void append_amounts(const metrics::FlowSnapshot& flow, Numbers& keys, Numbers& values);
+Amounts amounts_of(const metrics::FlowSnapshot& flow);
 /// Sets the figures of a flow that has none yet. Keys of later versions are ignored.
 void set_amounts(metrics::FlowSnapshot& flow, const Amounts& amounts);
 

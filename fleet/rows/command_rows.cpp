@@ -26,28 +26,40 @@ constexpr std::array kind_counters{
     &CommandKindFigures::repair_behind_ns,
 };
 
+/// Calls the visitor with each figure that is an amount; `Connection` may be const.
+template <class Connection, class Visitor>
+void visit_connection(Connection& connection, Visitor visitor) {
+    for (std::uint32_t i = 0; i < connection_counters.size(); ++i)
+        visitor.counter(AmountKind::connection_counter, i, connection.*connection_counters[i]);
+    for (std::uint32_t i = 0; i < metrics::command_state_count; ++i)
+        visitor.counter(AmountKind::command_state_ns, i, connection.states_ns[i]);
+    visitor.distribution(AmountKind::command_host_next, 0, connection.host_next_ns);
+}
+
+/// The same of a kind of commands.
+template <class Kind, class Visitor>
+void visit_kind(Kind& kind, Visitor visitor) {
+    for (std::uint32_t i = 0; i < kind_counters.size(); ++i)
+        visitor.counter(AmountKind::command_counter, i, kind.*kind_counters[i]);
+    for (std::uint32_t i = 0; i < metrics::command_error_count; ++i)
+        visitor.counter(AmountKind::command_error, i, kind.error_classes[i]);
+    visitor.distribution(AmountKind::command_latency, 0, kind.latency_ns);
+    visitor.distribution(AmountKind::command_size, 0, kind.size_bytes);
+    for (std::uint32_t i = 0; i < metrics::command_part_count; ++i)
+        visitor.distribution(AmountKind::command_part, i, kind.parts_ns[i]);
+    for (std::uint32_t i = 0; i < metrics::command_depth_count; ++i)
+        visitor.distribution(AmountKind::command_think, i, kind.think_ns[i]);
+}
+
 Amounts amounts_of(const CommandConnectionFigures& connection) {
     Amounts out;
-    for (std::uint32_t i = 0; i < connection_counters.size(); ++i)
-        add_amount(out, AmountKind::connection_counter, i, connection.*connection_counters[i]);
-    for (std::uint32_t i = 0; i < metrics::command_state_count; ++i)
-        add_amount(out, AmountKind::command_state_ns, i, connection.states_ns[i]);
-    add_distribution(out, AmountKind::command_host_next, connection.host_next_ns);
+    visit_connection(connection, AmountCollector(out));
     return out;
 }
 
 Amounts amounts_of(const CommandKindFigures& kind) {
     Amounts out;
-    for (std::uint32_t i = 0; i < kind_counters.size(); ++i)
-        add_amount(out, AmountKind::command_counter, i, kind.*kind_counters[i]);
-    for (std::uint32_t i = 0; i < metrics::command_error_count; ++i)
-        add_amount(out, AmountKind::command_error, i, kind.error_classes[i]);
-    add_distribution(out, AmountKind::command_latency, kind.latency_ns);
-    add_distribution(out, AmountKind::command_size, kind.size_bytes);
-    for (std::uint32_t i = 0; i < metrics::command_part_count; ++i)
-        add_distribution(out, AmountKind::command_part, kind.parts_ns[i], i);
-    for (std::uint32_t i = 0; i < metrics::command_depth_count; ++i)
-        add_distribution(out, AmountKind::command_think, kind.think_ns[i], i);
+    visit_kind(kind, AmountCollector(out));
     return out;
 }
 
@@ -129,42 +141,37 @@ private:
 }  // namespace
 
 const Table& commands_table() {
-    static const Table table = [] {
-        Table made{.name = "commands",
-                   .columns = place_columns(),
-                   .key = "hour,host,boot,flow,level,kind,status,sequence",
-                   .rolls_up = true,
-                   .since = 2};
-        for (const Column& column : std::initializer_list<Column>{{"flow", T::u64, N::place},
-                                                                  {"level", T::label, N::place},
-                                                                  {"kind", T::label, N::place},
-                                                                  {"status", T::label, N::place},
-                                                                  {"protocol", T::label, N::identity},
-                                                                  {"transport", T::label, N::identity},
-                                                                  {"initiator", T::label, N::identity},
-                                                                  {"initiator_number", T::u32, N::identity},
-                                                                  {"target", T::label, N::identity},
-                                                                  {"target_number", T::u32, N::identity},
-                                                                  {"initiator_name", T::label, N::identity},
-                                                                  {"target_name", T::label, N::identity},
-                                                                  {"heading", T::label, N::identity},
-                                                                  {"evidence", T::label, N::state},
-                                                                  {"confidence", T::f64, N::state},
-                                                                  {"queue", T::i64, N::identity},
-                                                                  {"open_limit", T::i64, N::state},
-                                                                  {"housekeeping", T::u8, N::identity},
-                                                                  {"open_max", T::u64, N::identity},
-                                                                  {"commands", T::u64, N::counter},
-                                                                  {"errors", T::u64, N::counter},
-                                                                  {"bytes", T::u64, N::counter},
-                                                                  {"unanswered", T::u64, N::estimate},
-                                                                  {"amount_keys", T::u32_list, N::amounts},
-                                                                  {"amounts", T::u64_list, N::amounts},
-                                                                  {"own_end", T::label, N::state},
-                                                                  {"begins", T::u8, N::note}})
-            made.columns.push_back(column);
-        return made;
-    }();
+    static const Table table{.name = "commands",
+                             .columns = columns_with_place({{"flow", T::u64, N::place},
+                                                            {"level", T::label, N::place},
+                                                            {"kind", T::label, N::place},
+                                                            {"status", T::label, N::place},
+                                                            {"protocol", T::label, N::identity},
+                                                            {"transport", T::label, N::identity},
+                                                            {"initiator", T::label, N::identity},
+                                                            {"initiator_number", T::u32, N::identity},
+                                                            {"target", T::label, N::identity},
+                                                            {"target_number", T::u32, N::identity},
+                                                            {"initiator_name", T::label, N::identity},
+                                                            {"target_name", T::label, N::identity},
+                                                            {"heading", T::label, N::identity},
+                                                            {"evidence", T::label, N::state},
+                                                            {"confidence", T::f64, N::state},
+                                                            {"queue", T::i64, N::identity},
+                                                            {"open_limit", T::i64, N::state},
+                                                            {"housekeeping", T::u8, N::identity},
+                                                            {"open_max", T::u64, N::identity},
+                                                            {"commands", T::u64, N::counter},
+                                                            {"errors", T::u64, N::counter},
+                                                            {"bytes", T::u64, N::counter},
+                                                            {"unanswered", T::u64, N::estimate},
+                                                            {"amount_keys", T::u32_list, N::amounts},
+                                                            {"amounts", T::u64_list, N::amounts},
+                                                            {"own_end", T::label, N::state},
+                                                            {"begins", T::u8, N::note}}),
+                             .key = "hour,host,boot,flow,level,kind,status,sequence",
+                             .rolls_up = true,
+                             .since = 2};
     return table;
 }
 
@@ -177,24 +184,9 @@ StateRows command_rows(const metrics::Snapshot& snapshot, std::span<const metric
 }
 
 void set_command_amounts(CommandConnectionFigures& connection, const Amounts& amounts) {
-    for (std::uint32_t i = 0; i < connection_counters.size(); ++i)
-        connection.*connection_counters[i] = amount_of(amounts, AmountKind::connection_counter, i);
-    for (std::uint32_t i = 0; i < metrics::command_state_count; ++i)
-        connection.states_ns[i] = amount_of(amounts, AmountKind::command_state_ns, i);
-    connection.host_next_ns = distribution_of(amounts, AmountKind::command_host_next);
+    visit_connection(connection, AmountSetter(amounts));
 }
 
-void set_command_amounts(CommandKindFigures& kind, const Amounts& amounts) {
-    for (std::uint32_t i = 0; i < kind_counters.size(); ++i)
-        kind.*kind_counters[i] = amount_of(amounts, AmountKind::command_counter, i);
-    for (std::uint32_t i = 0; i < metrics::command_error_count; ++i)
-        kind.error_classes[i] = amount_of(amounts, AmountKind::command_error, i);
-    kind.latency_ns = distribution_of(amounts, AmountKind::command_latency);
-    kind.size_bytes = distribution_of(amounts, AmountKind::command_size);
-    for (std::uint32_t i = 0; i < metrics::command_part_count; ++i)
-        kind.parts_ns[i] = distribution_of(amounts, AmountKind::command_part, i);
-    for (std::uint32_t i = 0; i < metrics::command_depth_count; ++i)
-        kind.think_ns[i] = distribution_of(amounts, AmountKind::command_think, i);
-}
+void set_command_amounts(CommandKindFigures& kind, const Amounts& amounts) { visit_kind(kind, AmountSetter(amounts)); }
 
 }  // namespace fleet::rows

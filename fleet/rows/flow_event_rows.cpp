@@ -31,24 +31,21 @@ Row event_row(const metrics::FlowSnapshot& flow, const metrics::EventSummary& su
 }  // namespace
 
 const Table& events_table() {
-    static const Table table = [] {
-        Table made{
-            .name = "events", .columns = place_columns(), .key = "hour,host,boot,flow,event,sequence", .since = 2};
-        for (const Column& column : std::initializer_list<Column>{{"flow", T::u64, N::place},
-                                                                  {"event", T::label, N::place},
-                                                                  {"transport", T::label, N::identity},
-                                                                  {"source_address", T::label, N::identity},
-                                                                  {"destination_address", T::label, N::identity},
-                                                                  {"destination_qpn", T::u32, N::identity},
-                                                                  {"destination_port", T::u16, N::identity},
-                                                                  {"events", T::u64, N::counter},
-                                                                  {"value_sum", T::u64, N::counter},
-                                                                  {"value_max", T::u64, N::identity},
-                                                                  {"frames", T::u64_list, N::state},
-                                                                  {"own_end", T::label, N::state}})
-            made.columns.push_back(column);
-        return made;
-    }();
+    static const Table table{.name = "events",
+                             .columns = columns_with_place({{"flow", T::u64, N::place},
+                                                            {"event", T::label, N::place},
+                                                            {"transport", T::label, N::identity},
+                                                            {"source_address", T::label, N::identity},
+                                                            {"destination_address", T::label, N::identity},
+                                                            {"destination_qpn", T::u32, N::identity},
+                                                            {"destination_port", T::u16, N::identity},
+                                                            {"events", T::u64, N::counter},
+                                                            {"value_sum", T::u64, N::counter},
+                                                            {"value_max", T::u64, N::identity},
+                                                            {"frames", T::u64_list, N::state},
+                                                            {"own_end", T::label, N::state}}),
+                             .key = "hour,host,boot,flow,event,sequence",
+                             .since = 2};
     return table;
 }
 

@@ -290,11 +290,7 @@ Row flow_row(const Place& place, const FlowSnapshot& flow, const FlowNotes& note
     row.reserve(flows_table().columns.size());
     append_place(row, place);
     for (const FlowColumn& column : columns) row.push_back(column.get(flow));
-    Numbers keys;
-    Numbers values;
-    append_amounts(flow, keys, values);
-    row.emplace_back(std::move(keys));
-    row.emplace_back(std::move(values));
+    append_amounts(row, amounts_of(flow));
     row.emplace_back(notes.own_end);
     row.emplace_back(notes.verdict);
     row.emplace_back(notes.cause);

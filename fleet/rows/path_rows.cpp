@@ -25,6 +25,16 @@ constexpr std::array entropy_counters{
 constexpr std::array loss_counters{&LossTimes::packets, &LossTimes::episodes, &LossTimes::packets_since,
                                    &LossTimes::widest_gap};
 
+/// Of `losses` and `losses_before` of the windows, the counters and the time of the last loss, and when routes changed.
+constexpr std::array state_columns{
+    Column{"present_packets", T::u64, N::restarting},       Column{"present_episodes", T::u64, N::restarting},
+    Column{"present_packets_since", T::u64, N::restarting}, Column{"present_widest_gap", T::u64, N::restarting},
+    Column{"present_last_ns", T::i64, N::restarting},       Column{"former_packets", T::u64, N::restarting},
+    Column{"former_episodes", T::u64, N::restarting},       Column{"former_packets_since", T::u64, N::restarting},
+    Column{"former_widest_gap", T::u64, N::restarting},     Column{"former_last_ns", T::i64, N::restarting},
+    Column{"rerouted_ns", T::i64, N::restarting},
+};
+
 EntropyWindows merged(const EntropyWindows& earlier, const EntropyWindows& later) {
     metrics::PathWindowFigures sum;
     metrics::PathWindowFigures other;
@@ -37,13 +47,16 @@ EntropyWindows merged(const EntropyWindows& earlier, const EntropyWindows& later
 /// Signs add up over changes of routes too: in tables, sums never shrink. Losses are those since the last change.
 void merge_entropy(EntropyWindows& into, const EntropyWindows& one) {
     into.entropy = one.entropy;
-    const EntropyWindows present = merged(into, one);
-    EntropyWindows more = one;
-    more.rerouted_ns = 0;
-    into = merged(into, more);
-    into.losses = present.losses;
-    into.losses_before = present.losses_before;
-    into.rerouted_ns = present.rerouted_ns;
+    EntropyWindows sum = merged(into, one);
+    if (sum.rerouted_ns != into.rerouted_ns) {
+        EntropyWindows of_one_route = one;
+        of_one_route.rerouted_ns = into.rerouted_ns;
+        of_one_route = merged(into, of_one_route);
+        sum.marks = of_one_route.marks;
+        sum.delays = of_one_route.delays;
+        sum.longer_ns = std::move(of_one_route.longer_ns);
+    }
+    into = std::move(sum);
 }
 
 Amounts amounts_of(const EntropyWindows& windows, const metrics::Histogram& evenness, const HoleOutcomes& outcomes) {
@@ -65,38 +78,27 @@ Amounts amounts_of(const EntropyWindows& windows, const metrics::Histogram& even
 const Table& paths_table() {
     static const Table table = [] {
         Table made{.name = "paths",
-                   .columns = place_columns(),
+                   .columns = columns_with_place({{"transport", T::label, N::place},
+                                                  {"source_address", T::label, N::place},
+                                                  {"destination_address", T::label, N::place},
+                                                  {"dscp", T::u8, N::place},
+                                                  {"entropy", T::u64, N::place},
+                                                  {"since", T::u32, N::place},
+                                                  {"flows", T::u64_list, N::note},
+                                                  {"packets", T::u64, N::counter},
+                                                  {"wire_bytes", T::u64, N::counter},
+                                                  {"ecn_ce_packets", T::u64, N::counter},
+                                                  {"late_packets", T::u64, N::counter},
+                                                  {"repeated_packets", T::u64, N::counter},
+                                                  {"loss_episodes", T::u64, N::counter},
+                                                  {"entropy_changes", T::u64, N::counter},
+                                                  {"entropies", T::u64, N::identity},
+                                                  {"hop_limits", T::u32_list, N::state}}),
                    .key = "hour,host,boot,source_address,destination_address,dscp,transport,entropy,since,sequence",
                    .rolls_up = true,
                    .since = 2};
-        for (const Column& column : std::initializer_list<Column>{{"transport", T::label, N::place},
-                                                                  {"source_address", T::label, N::place},
-                                                                  {"destination_address", T::label, N::place},
-                                                                  {"dscp", T::u8, N::place},
-                                                                  {"entropy", T::u64, N::place},
-                                                                  {"since", T::u32, N::place},
-                                                                  {"flows", T::u64_list, N::note},
-                                                                  {"packets", T::u64, N::counter},
-                                                                  {"wire_bytes", T::u64, N::counter},
-                                                                  {"ecn_ce_packets", T::u64, N::counter},
-                                                                  {"late_packets", T::u64, N::counter},
-                                                                  {"repeated_packets", T::u64, N::counter},
-                                                                  {"loss_episodes", T::u64, N::counter},
-                                                                  {"entropy_changes", T::u64, N::counter},
-                                                                  {"entropies", T::u64, N::identity},
-                                                                  {"hop_limits", T::u32_list, N::state},
-                                                                  {"present_packets", T::u64, N::state},
-                                                                  {"present_episodes", T::u64, N::state},
-                                                                  {"present_packets_since", T::u64, N::state},
-                                                                  {"present_widest_gap", T::u64, N::state},
-                                                                  {"present_last_ns", T::i64, N::state},
-                                                                  {"former_packets", T::u64, N::state},
-                                                                  {"former_episodes", T::u64, N::state},
-                                                                  {"former_packets_since", T::u64, N::state},
-                                                                  {"former_widest_gap", T::u64, N::state},
-                                                                  {"former_last_ns", T::i64, N::state},
-                                                                  {"rerouted_ns", T::i64, N::state},
-                                                                  {"amount_keys", T::u32_list, N::amounts},
+        made.columns.insert(made.columns.end(), state_columns.begin(), state_columns.end());
+        for (const Column& column : std::initializer_list<Column>{{"amount_keys", T::u32_list, N::amounts},
                                                                   {"amounts", T::u64_list, N::amounts},
                                                                   {"own_end", T::label, N::state},
                                                                   {"begins", T::u8, N::note}})
@@ -202,13 +204,7 @@ StateRows PathSums::rows(std::uint32_t since_sequence) const {
     return out;
 }
 
-std::span<const std::string_view> path_state_columns() {
-    static constexpr std::array<std::string_view, 11> names{
-        "present_packets", "present_episodes", "present_packets_since", "present_widest_gap", "present_last_ns",
-        "former_packets",  "former_episodes",  "former_packets_since",  "former_widest_gap",  "former_last_ns",
-        "rerouted_ns"};
-    return names;
-}
+std::span<const Column> path_state_columns() { return state_columns; }
 
 void set_path_states(EntropyWindows& windows, std::span<const std::int64_t> states) {
     std::size_t at = 0;
@@ -219,9 +215,8 @@ void set_path_states(EntropyWindows& windows, std::span<const std::int64_t> stat
     windows.rerouted_ns = states[at];
 }
 
-EntropyWindows windows_of(metrics::Entropy entropy, const Amounts& amounts) {
+EntropyWindows windows_of(const Amounts& amounts) {
     EntropyWindows windows;
-    windows.entropy = entropy;
     std::uint32_t place = 0;
     for (metrics::SignCounts* const signs : {&windows.marks, &windows.delays}) {
         signs->more = amount_of(amounts, AmountKind::path_sign, place++);

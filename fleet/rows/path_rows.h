@@ -2,7 +2,6 @@
 #include <cstdint>
 #include <map>
 #include <span>
-#include <string_view>
 #include <tuple>
 
 #include "fleet/rows/amounts.h"
@@ -53,13 +52,13 @@ private:
     std::map<Key, Sum> sums_ = {};
 };
 
-/// The windows of an entropy, from the amounts of its row.
-metrics::EntropyWindows windows_of(metrics::Entropy entropy, const Amounts& amounts);
+/// Marks and delays of an entropy, from the amounts of its row.
+metrics::EntropyWindows windows_of(const Amounts& amounts);
 metrics::HoleOutcomes outcomes_of(const Amounts& amounts);
 
 /// The columns that say when an entropy lost packets, since the routes changed last and until then, and when they
 /// changed.
-std::span<const std::string_view> path_state_columns();
+std::span<const Column> path_state_columns();
 /// `states`: the values of these columns, in their order.
 void set_path_states(metrics::EntropyWindows& windows, std::span<const std::int64_t> states);
 

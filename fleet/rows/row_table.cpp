@@ -76,6 +76,12 @@ std::vector<Column> place_columns() {
             {"end_ns", Type::i64, Nature::place}};
 }
 
+std::vector<Column> columns_with_place(std::initializer_list<Column> own) {
+    std::vector<Column> columns = place_columns();
+    columns.insert(columns.end(), own.begin(), own.end());
+    return columns;
+}
+
 void append_place(Row& row, const Place& place) {
     const std::int64_t seconds = place.end_ns / base::ns_per_sec;
     row.emplace_back(static_cast<std::uint64_t>(seconds - seconds % hour_seconds));
@@ -95,7 +101,8 @@ Row before_its_first(const Table& table, Row row) {
     for (std::size_t i = 0; i < table.columns.size(); ++i) {
         switch (table.columns[i].nature) {
             case Nature::counter:
-            case Nature::estimate: row[i] = std::uint64_t{0}; break;
+            case Nature::estimate:
+            case Nature::restarting: row[i] = std::uint64_t{0}; break;
             case Nature::amounts: row[i] = Numbers(); break;
             default: break;
         }

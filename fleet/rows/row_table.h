@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <initializer_list>
 #include <span>
 #include <string>
 #include <string_view>
@@ -19,14 +20,16 @@ enum class Type : std::uint8_t { u8, u16, u32, u64, i64, f64, text, label, time,
 
 /// What a column says, and therefore how rows of one flow are brought together.
 enum class Nature : std::uint8_t {
-    place,     ///< of the row: daemon, interval
-    identity,  ///< the same in all rows of a flow, or 0 until it is known: the greatest value
-    state,     ///< of this moment: the value of the last row
-    counter,   ///< never decreases: greatest value minus that at the beginning
-    estimate,  ///< a counter that later packets may correct downwards: last state minus that at the beginning, at least
-               ///< 0
-    amounts,   ///< a list of keys, or of the values to them; last state minus first, key by key
-    note,      ///< about the interval of the row alone
+    place,       ///< of the row: daemon, interval
+    identity,    ///< the same in all rows of a flow, or 0 until it is known: the greatest value
+    state,       ///< of this moment: the value of the last row
+    counter,     ///< never decreases: greatest value minus that at the beginning
+    estimate,    ///< a counter that later packets may correct downwards: last state minus that at the beginning, at
+                 ///< least 0
+    restarting,  ///< a figure that may begin at 0 again, as after a change of routes: the last state, and that at the
+                 ///< beginning
+    amounts,     ///< a list of keys, or of the values to them; last state minus first, key by key
+    note,        ///< about the interval of the row alone
 };
 
 struct Column {
@@ -62,11 +65,13 @@ struct Place {
 
 /// Columns that every table begins with; their cells.
 std::vector<Column> place_columns();
+/// The columns that every table begins with, and the table's own.
+std::vector<Column> columns_with_place(std::initializer_list<Column> own);
 void append_place(Row& row, const Place& place);
 /// Changes these cells of a row.
 void set_place(Row& row, const Place& place);
 
-/// The row of the same thing when nothing of it had been seen: counters and amounts are zero.
+/// The row of the same thing when nothing of it had been seen: counters, what restarts, and amounts are zero.
 Row before_its_first(const Table& table, Row row);
 /// Empties the cells that are about the interval of the row alone.
 void clear_notes(const Table& table, Row& row);

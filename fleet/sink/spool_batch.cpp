@@ -52,7 +52,7 @@ std::string gzip(std::string_view plain) {
 /// Of the rows of a section: a bound for memory.
 constexpr std::size_t most_plain_octets = std::size_t{4} << 30;
 
-/// Takes the text up to `end` from the beginning; no value if there is none.
+/// Takes the text up to `end` from the beginning; no value without `end`.
 std::optional<std::string_view> take(std::string_view& text, char end) {
     const std::size_t at = text.find(end);
     if (at == std::string_view::npos) return {};

@@ -128,29 +128,37 @@ void subtract_losses(LossTimes& losses, const LossTimes& earlier) {
     if (losses.episodes == 0) losses.last_ns = 0;
 }
 
-void subtract_windows(PathWindowFigures& figures, const PathWindowFigures& earlier) {
+}  // namespace
+
+void subtract_windows(EntropyWindows& row, const EntropyWindows& earlier) {
+    if (row.rerouted_ns != earlier.rerouted_ns) {
+        subtract_losses(row.losses_before, earlier.losses);
+        return;
+    }
+    subtract_losses(row.losses, earlier.losses);
+    subtract_losses(row.losses_before, earlier.losses_before);
+    for (const auto signs : {&EntropyWindows::marks, &EntropyWindows::delays}) {
+        (row.*signs).more = subtract((row.*signs).more, (earlier.*signs).more);
+        (row.*signs).less = subtract((row.*signs).less, (earlier.*signs).less);
+    }
+    row.longer_ns = row.longer_ns.since(earlier.longer_ns);
+}
+
+namespace {
+
+void subtract_pair(PathWindowFigures& figures, const PathWindowFigures& earlier) {
     figures.max_over_mean_permille = figures.max_over_mean_permille.since(earlier.max_over_mean_permille);
     for (EntropyWindows& row : figures.rows) {
         const auto former = std::ranges::find(earlier.rows, row.entropy, &EntropyWindows::entropy);
-        if (former == earlier.rows.end()) continue;
-        if (row.rerouted_ns != former->rerouted_ns) {
-            subtract_losses(row.losses_before, former->losses);
-            continue;
-        }
-        subtract_losses(row.losses, former->losses);
-        subtract_losses(row.losses_before, former->losses_before);
-        for (const auto signs : {&EntropyWindows::marks, &EntropyWindows::delays}) {
-            (row.*signs).more = subtract((row.*signs).more, ((*former).*signs).more);
-            (row.*signs).less = subtract((row.*signs).less, ((*former).*signs).less);
-        }
-        row.longer_ns = row.longer_ns.since(former->longer_ns);
+        if (former != earlier.rows.end()) subtract_windows(row, *former);
     }
 }
 
+/// Packets without a loss count, too: they show that losses are over.
 bool has_no_windows(const PathWindowFigures& figures) {
     return figures.max_over_mean_permille.empty() && std::ranges::all_of(figures.rows, [](const EntropyWindows& row) {
-               return row.marks == SignCounts{} && row.delays == SignCounts{} && row.losses.episodes == 0 &&
-                      row.losses_before.episodes == 0;
+               return row.marks == SignCounts{} && row.delays == SignCounts{} && row.losses.packets == 0 &&
+                      row.losses.episodes == 0 && row.losses_before.packets == 0 && row.losses_before.episodes == 0;
            });
 }
 
@@ -161,7 +169,7 @@ std::vector<PathWindowFigures> windows_since(const std::vector<PathWindowFigures
     std::vector<PathWindowFigures> rest = later;
     for (PathWindowFigures& figures : rest) {
         const auto former = std::ranges::lower_bound(earlier, pair_of(figures), {}, pair_of);
-        if (former != earlier.end() && pair_of(*former) == pair_of(figures)) subtract_windows(figures, *former);
+        if (former != earlier.end() && pair_of(*former) == pair_of(figures)) subtract_pair(figures, *former);
     }
     std::erase_if(rest, has_no_windows);
     return rest;

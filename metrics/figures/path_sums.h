@@ -17,7 +17,9 @@ void subtract_path(FlowSnapshot& flow, const FlowSnapshot& earlier);
 enum class PartOrder : std::uint8_t { other_follows, other_precedes, same_time };
 /// The same pair of hosts in two parts of a capture.
 void merge_windows(PathWindowFigures& into, const PathWindowFigures& other, PartOrder order);
-/// Those of `later` with windows since `earlier`. Both are in the order of their pairs.
+/// The windows of an entropy since `earlier`: the former route's, if routes changed after that, and the present one's.
+void subtract_windows(EntropyWindows& row, const EntropyWindows& earlier);
+/// Those of `later` with windows or packets since `earlier`. Both are in the order of their pairs.
 std::vector<PathWindowFigures> windows_since(const std::vector<PathWindowFigures>& earlier,
                                              const std::vector<PathWindowFigures>& later);
 inline auto pair_of(const PathWindowFigures& figures) {

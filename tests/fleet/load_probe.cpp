@@ -4,29 +4,22 @@
 ///
 /// Every flow has the shape of a flow of the capture, and changes in each interval of 10 s. Prints, as JSON, the rows,
 /// the seconds, and the CPU time of the sink's threads.
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "base/clock.h"
 #include "fleet/sink/sink.h"
 #include "metrics/measure/engine/analyzer.h"
+#include "tests/fleet/probe_sink.h"
 #include "tests/support/captures.h"
 
 namespace {
 
 using fleet::sink::Interval;
-using fleet::sink::Sink;
 using metrics::FlowSnapshot;
-
-class NoNames final : public metrics::HostNames {
-public:
-    std::string name(const metrics::Address& /*address*/) const override { return {}; }
-};
 
 double cpu_seconds(clockid_t clock) {
     timespec time{};
@@ -74,24 +67,13 @@ void grow(FlowSnapshot& flow, const FlowSnapshot& shape, std::uint64_t number) {
 
 int main(int argc, char** argv) {
     if (argc != 8) return 2;
-    const NoNames names;
     fleet::sink::SinkOptions options;
-    options.access.url = argv[1];
-    options.access.user = "default";
     options.access.password = argv[2];
     options.spool = argv[3];
-    options.max_spool_octets = std::uint64_t{1} << 32;
     options.host = argv[5];
     options.boot = 1;
     const std::int64_t start_ns = base::wall_ns();
     options.start_ns = start_ns;
-    options.interval_ns = 1;
-    auto sink = Sink::open(std::move(options), names,
-                           [](bool, const std::string& line) { std::fprintf(stderr, "%s\n", line.c_str()); });
-    if (!sink) {
-        std::fprintf(stderr, "%s\n", sink.error().text().c_str());
-        return 1;
-    }
     const std::vector<FlowSnapshot> shapes = shapes_of(argv[4]);
     if (shapes.empty()) return 1;
     const std::size_t flows = std::strtoull(argv[6], nullptr, 10);
@@ -104,7 +86,8 @@ int main(int argc, char** argv) {
         flow.entropy = metrics::Entropy::of_udp(static_cast<std::uint16_t>(0xc000 + i % 0x4000));
         flow.destination.address.octets[3] = static_cast<std::uint8_t>(i % 200);
     }
-    (*sink)->start();
+    const auto sink = probe::start_sink(argv[1], std::move(options));
+    if (!sink) return 1;
     const double begun = cpu_seconds(CLOCK_MONOTONIC);
     const double cpu_before = cpu_seconds(CLOCK_PROCESS_CPUTIME_ID) - cpu_seconds(CLOCK_THREAD_CPUTIME_ID);
     for (std::size_t n = 1; n <= intervals; ++n) {
@@ -112,13 +95,12 @@ int main(int argc, char** argv) {
         Interval interval;
         interval.snapshot = std::make_shared<metrics::Snapshot>(state);
         interval.end_ns = start_ns + static_cast<std::int64_t>(n) * 10'000'000'000;
-        (*sink)->offer(std::move(interval), base::steady_ns());
-        while ((*sink)->counters().intervals_spooled < n) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        probe::keep(*sink, std::move(interval), n);
     }
-    while ((*sink)->counters().spool.files != 0) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    probe::empty_spool(*sink);
     const double cpu = cpu_seconds(CLOCK_PROCESS_CPUTIME_ID) - cpu_seconds(CLOCK_THREAD_CPUTIME_ID) - cpu_before;
     std::printf("{\"rows\": %llu, \"seconds\": %.2f, \"sink_cpu_seconds\": %.3f, \"cpu_share_at_10s\": %.5f}\n",
-                static_cast<unsigned long long>((*sink)->counters().rows_sent), cpu_seconds(CLOCK_MONOTONIC) - begun,
-                cpu, cpu / (10.0 * static_cast<double>(intervals)));
+                static_cast<unsigned long long>(sink->counters().rows_sent), cpu_seconds(CLOCK_MONOTONIC) - begun, cpu,
+                cpu / (10.0 * static_cast<double>(intervals)));
     return 0;
 }

@@ -6,27 +6,19 @@
 /// since 1970). OWN: the daemon's IPv4 address. URL: a server, or the path of a file or pipe for JSON lines. Prints
 /// `done` when all rows are there.
 #include <arpa/inet.h>
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
-#include <thread>
 #include <vector>
 
-#include "base/clock.h"
 #include "fleet/sink/sink.h"
 #include "metrics/measure/engine/analyzer.h"
+#include "tests/fleet/probe_sink.h"
 #include "tests/support/captures.h"
 
 namespace {
 
 using fleet::sink::Interval;
-using fleet::sink::Sink;
-
-class NoNames final : public metrics::HostNames {
-public:
-    std::string name(const metrics::Address& /*address*/) const override { return {}; }
-};
 
 metrics::Address address_of(const char* text) {
     metrics::Address address;
@@ -39,31 +31,20 @@ metrics::Address address_of(const char* text) {
 int main(int argc, char** argv) {
     if (argc != 9) return 2;
     constexpr std::int64_t interval_ns = 10'000'000'000;
-    const NoNames names;
     fleet::sink::SinkOptions options;
-    const std::string url = argv[1];
-    (url.starts_with('/') ? options.jsonl : options.access.url) = url;
-    options.access.user = "default";
     options.access.password = argv[2];
     options.spool = argv[3];
-    options.max_spool_octets = std::uint64_t{1} << 30;
     options.host = argv[5];
     options.boot = std::strtoull(argv[7], nullptr, 10);
     options.start_ns = static_cast<std::int64_t>(options.boot);
-    options.interval_ns = 1;
     const std::int64_t start_ns = options.start_ns;
-    auto sink = Sink::open(std::move(options), names,
-                           [](bool, const std::string& line) { std::fprintf(stderr, "%s\n", line.c_str()); });
-    if (!sink) {
-        std::fprintf(stderr, "%s\n", sink.error().text().c_str());
-        return 1;
-    }
+    const auto sink = probe::start_sink(argv[1], std::move(options));
+    if (!sink) return 1;
     std::vector<support::KeptFrame> kept;
     support::load_capture(argv[4], ~std::size_t{0}, kept);
     metrics::AnalyzerOptions how;
     how.engine.commands = true;
     metrics::Analyzer analyzer(how);
-    (*sink)->start();
     const std::size_t intervals = std::strtoull(argv[8], nullptr, 10);
     std::size_t fed = 0;
     for (std::size_t n = 1; n <= intervals; ++n) {
@@ -76,10 +57,9 @@ int main(int argc, char** argv) {
         interval.snapshot = std::make_shared<metrics::Snapshot>(analyzer.snapshot());
         interval.own_addresses = {address_of(argv[6])};
         interval.end_ns = start_ns + static_cast<std::int64_t>(n) * interval_ns;
-        (*sink)->offer(std::move(interval), base::steady_ns());
-        while ((*sink)->counters().intervals_spooled < n) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        probe::keep(*sink, std::move(interval), n);
     }
-    while ((*sink)->counters().spool.files != 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    probe::empty_spool(*sink);
     std::printf("done\n");
     return 0;
 }

@@ -13,19 +13,14 @@
 
 #include "base/clock.h"
 #include "fleet/sink/sink.h"
+#include "tests/fleet/probe_sink.h"
 
 namespace {
 
 using fleet::sink::Interval;
-using fleet::sink::Sink;
 
 constexpr std::uint64_t flow_count = 20;
 constexpr std::chrono::milliseconds between_intervals{100};
-
-class NoNames final : public metrics::HostNames {
-public:
-    std::string name(const metrics::Address& /*address*/) const override { return {}; }
-};
 
 /// The state at the end of interval n. Every flow is silent in some intervals; others begin late.
 Interval state_at(std::uint64_t n, std::uint64_t& packets) {
@@ -51,33 +46,18 @@ Interval state_at(std::uint64_t n, std::uint64_t& packets) {
     return interval;
 }
 
-template <class Condition>
-void wait_until(Condition condition) {
-    while (!condition()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
     if (argc != 7) return 2;
-    const NoNames names;
     fleet::sink::SinkOptions options;
-    options.access.url = argv[1];
-    options.access.user = "default";
     options.access.password = argv[2];
     options.spool = argv[3];
-    options.max_spool_octets = std::uint64_t{1} << 30;
     options.host = argv[4];
     options.boot = std::strtoull(argv[5], nullptr, 10);
     options.start_ns = base::wall_ns();
-    options.interval_ns = 1;
-    auto sink = Sink::open(std::move(options), names,
-                           [](bool, const std::string& line) { std::fprintf(stderr, "%s\n", line.c_str()); });
-    if (!sink) {
-        std::fprintf(stderr, "%s\n", sink.error().text().c_str());
-        return 1;
-    }
-    (*sink)->start();
+    const auto sink = probe::start_sink(argv[1], std::move(options));
+    if (!sink) return 1;
     const std::uint64_t intervals = std::strtoull(argv[6], nullptr, 10);
     for (std::uint64_t n = 1; n <= intervals; ++n) {
         std::uint64_t packets = 0;
@@ -85,13 +65,12 @@ int main(int argc, char** argv) {
         std::printf("offered %llu %llu\n", static_cast<unsigned long long>(n),
                     static_cast<unsigned long long>(packets));
         std::fflush(stdout);
-        (*sink)->offer(std::move(interval), base::steady_ns());
-        wait_until([&] { return (*sink)->counters().intervals_spooled >= n; });
+        probe::keep(*sink, std::move(interval), n);
         std::printf("kept %llu\n", static_cast<unsigned long long>(n));
         std::fflush(stdout);
         std::this_thread::sleep_for(between_intervals);
     }
-    wait_until([&] { return (*sink)->counters().spool.files == 0; });
+    probe::empty_spool(*sink);
     std::printf("done\n");
     std::fflush(stdout);
     return 0;

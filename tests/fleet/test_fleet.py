@@ -339,6 +339,20 @@ class Questions(unittest.TestCase):
         began = time.strftime('%Y-%m-%d %H:%M:%S', time.gmtime(self.BEGIN // NS + 110))
         self.assertIn(f'9 of 9 flows with time-outs since {began} end at 192.0.2.9 (node-9)', page)
 
+    def test_why_says_since_when_of_each_trouble(self):
+        """Flow 1 has time-outs from 120 s on, flow 2 answers without a receiver from 130 s on, flow 3 time-outs then; the answers that flow 3
+        had were before the time that is asked for."""
+        figures = {1: [(0, 0), (0, 0), (2, 0), (2, 0)], 2: [(0, 0), (0, 0), (0, 0), (0, 5)], 3: [(0, 6), (0, 6), (0, 6), (1, 6)]}
+        rows = [state('a', flow, sequence, self.BEGIN + offset * NS, packets=sequence, timeouts=timeouts, rnr_naks=rnr, source_address='192.0.2.1',
+                      destination_address=f'192.0.2.{10 + flow}', own_end='source')
+                for flow, states in figures.items()
+                for sequence, (offset, (timeouts, rnr)) in enumerate(zip((-20, 110, 120, 130), states), 1)]
+        with Fleet() as fleet:
+            fleet.insert('flows', rows + rows)
+            findings = {finding['trouble']: finding for finding in fleet.ask('why', *self.scope())['findings']}
+        self.assertEqual({name: (finding['troubled'], finding['amount'], finding['since_ns'] - self.BEGIN) for name, finding in findings.items()},
+                         {'timeouts': (2, 3, 110 * NS), 'rnr': (1, 5, 120 * NS)})
+
     def test_why_names_what_flows_with_a_trouble_share(self):
         rows = []
         # 27 of the 31 flows to .9 have time-outs, and 3 of 200 others.

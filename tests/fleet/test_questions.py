@@ -190,6 +190,79 @@ class Paths(Rows):
                     self.assertEqual(mine[name], value, label)
 
 
+class PathStates(Rows):
+    """When a path lost packets, from states since the daemon's start. Of four entropies to a destination, the first one loses; the others
+    carry as many packets and lose none. Rows are made here, and so is what the question must say."""
+    SOURCE = '192.0.2.1'
+    HEALTHY = {'episodes': 0, 'since': 0, 'gap': 0, 'former': (0, 0), 'rerouted': 0}
+
+    def states(self, destination, steps, boot=1):
+        """`steps`: the end of an interval, in s after the beginning; all packets and the present route's; the lossy entropy's own figures."""
+        rows = []
+        for sequence, (end, packets, present, figures) in enumerate(steps):
+            for port in range(50_001, 50_005):
+                own = {**self.HEALTHY, **(figures if port == 50_001 else {})}
+                of_route = present if port == 50_001 else packets
+                former_packets, former_episodes = own['former']
+                place = state(self.SOURCE, 0, sequence, BEGIN + end * NS)
+                rows.append({**{name: place[name] for name in ('hour', 'host', 'sequence', 'end_ns', 'transport', 'begins')}, 'boot': boot,
+                             'source_address': self.SOURCE, 'destination_address': destination, 'entropy': 1 << 62 | port, 'since': 1,
+                             'own_end': 'source', 'flows': [port], 'packets': packets, 'wire_bytes': packets * 1000,
+                             'loss_episodes': own['episodes'] + former_episodes, 'present_packets': of_route,
+                             'present_episodes': own['episodes'], 'present_packets_since': own['since'] if own['episodes'] else of_route,
+                             'present_widest_gap': own['gap'], 'present_last_ns': BEGIN + (end - 1) * NS if own['episodes'] else 0,
+                             'former_packets': former_packets, 'former_episodes': former_episodes,
+                             'former_last_ns': BEGIN + 149 * NS if former_episodes else 0,
+                             'rerouted_ns': BEGIN + own['rerouted'] * NS if own['rerouted'] else 0})
+        self.fleet.insert('paths', rows)
+
+    def says(self, destination, begin, end, verdict, rerouted=None, episodes=0):
+        for resolution in ('interval', 'minute'):
+            pairs = self.fleet.ask('paths', '--from', f'@{BEGIN // NS + begin}', '--to', f'@{BEGIN // NS + end}', '-n', '--resolution',
+                                   resolution)['pairs']
+            found, = (pair['rows'] for pair in pairs if pair['destination']['address'] == destination)
+            what = f'{destination}, {begin} s to {end} s, {resolution}'
+            self.assertEqual(found[0]['verdict'], verdict, what)
+            self.assertEqual(found[0]['loss_episodes'], episodes, what)
+            self.assertEqual(found[0]['rerouted_ns'], None if rerouted is None else BEGIN + rerouted * NS, what)
+            self.assertEqual(found[0]['last_loss_ns'] is not None, episodes > 0, what)
+            self.assertEqual([row['verdict'] for row in found[1:]], [None] * 3, what)
+
+    def test_a_path_that_loses_until_routes_change(self):
+        self.empty()
+        # 50 losses, 40 more by 100 s, 20 more by 150 s; then another route, which loses nothing.
+        self.states('192.0.2.11', [(-100, 0, 0, {}), (-10, 10_000, 10_000, {'episodes': 50, 'since': 100, 'gap': 250}),
+                                   (100, 20_000, 20_000, {'episodes': 90, 'since': 100, 'gap': 250}),
+                                   (170, 35_000, 5_000, {'former': (30_000, 110), 'rerouted': 150}),
+                                   (290, 55_000, 25_000, {'former': (30_000, 110), 'rerouted': 150})])
+        self.says('192.0.2.11', 0, 120, 'path_sick', episodes=40)
+        self.says('192.0.2.11', 0, 300, 'path_recovered', rerouted=150, episodes=60)
+        self.says('192.0.2.11', 120, 300, 'path_recovered', rerouted=150, episodes=20)
+        self.says('192.0.2.11', 180, 300, None)
+
+    def test_losses_before_the_time_that_is_asked_for(self):
+        self.empty()
+        # 50 losses, then none for 45,000 packets, then another route.
+        self.states('192.0.2.12', [(-200, 0, 0, {}), (-130, 10_000, 10_000, {'episodes': 50, 'since': 100, 'gap': 250}),
+                                   (-10, 40_000, 40_000, {'episodes': 50, 'since': 30_100, 'gap': 250}),
+                                   (100, 50_000, 50_000, {'episodes': 50, 'since': 40_100, 'gap': 250}),
+                                   (170, 60_000, 5_000, {'former': (55_000, 50), 'rerouted': 150})])
+        self.says('192.0.2.12', -240, -120, 'path_sick', episodes=50)
+        self.says('192.0.2.12', -240, 0, 'path_recovered', episodes=50)
+        self.says('192.0.2.12', -120, 120, None)
+        self.says('192.0.2.12', 0, 180, None, rerouted=150)
+        self.says('192.0.2.12', -240, 180, 'path_recovered', rerouted=150, episodes=50)
+
+    def test_a_daemon_that_starts_again(self):
+        """Its first run ends with a path that has recovered; in the second one, the path loses again."""
+        self.empty()
+        self.states('192.0.2.13', [(-100, 0, 0, {}), (-10, 10_000, 10_000, {'episodes': 50, 'since': 100, 'gap': 250}),
+                                   (50, 100_000, 100_000, {'episodes': 50, 'since': 90_100, 'gap': 250})], boot=1)
+        self.states('192.0.2.13', [(70, 0, 0, {}), (110, 10_000, 10_000, {'episodes': 40, 'since': 100, 'gap': 250})], boot=2)
+        self.says('192.0.2.13', -120, 60, 'path_recovered', episodes=50)
+        self.says('192.0.2.13', -120, 120, 'path_sick', episodes=90)
+
+
 class Events(Rows):
     def test_events_are_counted_as_flows_counts_them(self):
         self.empty()

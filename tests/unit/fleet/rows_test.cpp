@@ -122,6 +122,51 @@ TEST(FleetRows, signs_add_up_over_changes_of_routes) {
     EXPECT_EQ(amount(paths_table(), rows[1].row, amount_key(AmountKind::path_sign, 1)), 1u);
 }
 
+std::int64_t state(const Row& row, std::string_view column) {
+    const auto at = std::ranges::find(paths_table().columns, column, &Column::name) - paths_table().columns.begin();
+    return std::visit(
+        [](const auto& value) -> std::int64_t {
+            if constexpr (std::is_integral_v<std::decay_t<decltype(value)>>) return static_cast<std::int64_t>(value);
+            return -1;
+        },
+        row[static_cast<std::size_t>(at)]);
+}
+
+/// 10 losses of 1000 packets; 2 of 100 until routes change at 9; 300 packets without a loss after that.
+TEST(FleetRows, losses_begin_again_when_routes_change) {
+    PathSums sums;
+    metrics::Snapshot difference;
+    FlowSnapshot& flow = difference.flows.emplace_back(busy_flow());
+    flow.entropy = metrics::Entropy::of_udp(50'000);
+    metrics::PathWindowFigures& windows = difference.path_windows.emplace_back();
+    windows.source = flow.source.address;
+    windows.destination = flow.destination.address;
+    metrics::EntropyWindows& one = windows.rows.emplace_back();
+    one.entropy = flow.entropy;
+    one.losses = {.packets = 1000, .episodes = 10, .packets_since = 50, .widest_gap = 200, .last_ns = 7};
+    sums.add(difference, {}, 1);
+    const Row before = before_its_first(paths_table(), sums.rows(1)[1].row);
+    one.losses = {.packets = 300, .packets_since = 300};
+    one.losses_before = {.packets = 100, .episodes = 2, .last_ns = 8};
+    one.rerouted_ns = 9;
+    sums.add(difference, {}, 2);
+    const Row row = sums.rows(2)[1].row;
+    metrics::EntropyWindows back;
+    std::vector<std::int64_t> states;
+    for (const Column& column : path_state_columns()) {
+        states.push_back(state(row, column.name));
+        EXPECT_EQ(state(before, column.name), 0) << column.name;
+    }
+    set_path_states(back, states);
+    EXPECT_EQ(back.losses, one.losses);
+    EXPECT_EQ(back.losses_before.packets, 1100u);
+    EXPECT_EQ(back.losses_before.episodes, 12u);
+    EXPECT_EQ(back.losses_before.last_ns, 8);
+    EXPECT_EQ(back.rerouted_ns, 9);
+    EXPECT_EQ(state(row, "present_packets"), 300);
+    EXPECT_EQ(state(row, "former_episodes"), 12);
+}
+
 TEST(FleetRows, sums_of_entropies_outlive_the_flows) {
     PathSums sums;
     metrics::Snapshot difference;
@@ -174,9 +219,10 @@ TEST(FleetRows, json_lines_are_the_cells_of_row_binary) {
 
 TEST(FleetRows, amounts_give_back_the_figures_of_a_flow) {
     const FlowSnapshot flow = busy_flow();
-    Numbers keys;
-    Numbers values;
-    append_amounts(flow, keys, values);
+    Row row;
+    append_amounts(row, amounts_of(flow));
+    const auto keys = std::get<Numbers>(row.at(0));
+    const auto values = std::get<Numbers>(row.at(1));
     EXPECT_TRUE(std::is_sorted(keys.begin(), keys.end()));
     EXPECT_THAT(values, testing::Not(testing::Contains(0u)));
     Amounts amounts;

@@ -92,6 +92,18 @@ TEST(LossTimeSums, AddWhatFollows) {
     EXPECT_EQ(rest[0].rows[0].losses, second);
 }
 
+/// Where no window differs from another, packets are all that shows a path which has recovered.
+TEST(LossTimeSums, KeepPacketsWithoutALoss) {
+    const metrics::LossTimes first{
+        .packets = 1000, .episodes = 10, .packets_since = 50, .widest_gap = 200, .last_ns = 7};
+    const metrics::LossTimes both{
+        .packets = 1500, .episodes = 10, .packets_since = 550, .widest_gap = 200, .last_ns = 7};
+    const auto rest = metrics::windows_since({lossy(first)}, {lossy(both)});
+    ASSERT_EQ(rest.size(), 1u);
+    EXPECT_EQ(rest[0].rows[0].losses, (metrics::LossTimes{.packets = 500, .packets_since = 500}));
+    EXPECT_TRUE(metrics::windows_since({lossy(both)}, {lossy(both)}).empty());
+}
+
 TEST(LossTimeSums, KeepWhatWasBeforeTheChange) {
     const metrics::LossTimes first{
         .packets = 1000, .episodes = 10, .packets_since = 50, .widest_gap = 200, .last_ns = 7};
