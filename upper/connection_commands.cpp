@@ -420,6 +420,14 @@ void Connection::measure_repairs(const Command& command, const CommandParts& par
     }
 }
 
+/// The parts of a command that gets no response: it was open until the latest packet.
+CommandParts Connection::parts_until_now(const Command& command) const {
+    Progress progress = commands_.progress_of(command);
+    progress.response_begin_ns = last_seen_ns_;
+    progress.response_end_ns = last_seen_ns_;
+    return parts_of(command, progress, nullptr);
+}
+
 void Connection::finish(Command& command, CommandEnd end) {
     const Progress& progress = commands_.progress_of(command);
     if (command.counts_moved && end == CommandEnd::answered)
@@ -434,6 +442,7 @@ void Connection::finish(Command& command, CommandEnd end) {
     } else {
         commands_.close_id(command);
         count_closed(command, last_seen_ns_);
+        if (is_awaited(command)) time_.add(command.request_begin_ns, parts_until_now(command), repairs_);
         if (command.request_acked && command.request_ack_ns >= command.request_end_ns)
             finished.request_ack_ns = static_cast<std::uint64_t>(command.request_ack_ns - command.request_end_ns);
     }

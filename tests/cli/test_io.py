@@ -1,10 +1,13 @@
 """Commands of upper layers: `io` in all its forms, and `dump`. What is expected was found by a reader written apart
 (tests/unit/upper/nvme-rdma-rxe.tsv), by tshark, and by what fio and dd did next to the capture."""
 import csv
+import gzip
 import io
 import json
+import pathlib
 import re
 import subprocess
+import tempfile
 import unittest
 
 from command import PCAPS, ROOT, TestCase, dump, needs, run
@@ -217,6 +220,16 @@ class Chosen(IoTestCase):
                     work = [kind for kind in found[0]["kinds"] if kind["kind"] not in ("async_event", "keep_alive", "null")]
                     self.assertEqual(sum(kind["commands"] for kind in work), flow["io"]["commands"])
         self.assertIn("there is no flow 999999", self.fails(commands("-r", NVME, "--flow", "999999"), 1))
+
+    def test_a_cut_file_is_reported_once(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "cut.pcap"
+            path.write_bytes(gzip.decompress(NVME.read_bytes())[:300_001])
+            flow = next(flow["id"] for flow in json.loads(run("flows", "--json", "-n", "-r", path).stdout)["flows"] if flow["io"])
+            result = commands("--each", "--csv", "-n", "-r", path, "--flow", str(flow))
+        self.assertEqual(result.returncode, 1)
+        self.assertEqual(result.stderr.count("cut short"), 1)
+        self.assertGreater(len(result.stdout.splitlines()), 3)
 
     def test_columns_and_order_of_kinds(self):
         lines = self.succeeds(commands("-n", "-r", NVME, "--columns", "kind,commands,p99", "--sort", "-commands")).splitlines()
