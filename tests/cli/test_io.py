@@ -244,6 +244,17 @@ class Chosen(IoTestCase):
         self.assertEqual(rows[0]["kind"], max(sums, key=sums.get))
         self.assertEqual(self.csv("-n", "-r", NVME, "--columns", "all"), self.csv("-n", "-r", NVME))
 
+    def test_a_heading_is_the_name_of_its_column(self):
+        capture = PCAPS / "iser-rxe-timeout.pcap.gz"
+        for each in ([], ["--each"]):
+            table = [re.split(" {2,}", line.strip()) for line in
+                     self.succeeds(commands(*each, "-n", "-r", capture, "--top", "1000", "--sort", "kind")).splitlines()]
+            for place, heading in enumerate(table[0]):
+                if " " in heading:
+                    continue
+                lines = self.succeeds(commands(*each, "-n", "-r", capture, "--top", "1000", "--sort", "kind", "--columns", heading))
+                self.assertEqual([line.strip() for line in lines.splitlines()], [row[place] for row in table], heading)
+
     def test_columns_of_commands(self):
         rows = self.csv("--each", "-r", NVME, "--columns", "id,latency,response_frame", "--sort", "latency", "--top", "5")
         wanted = sorted(expected(), key=latency, reverse=True)[:5]
