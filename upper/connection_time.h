@@ -18,7 +18,7 @@ inline constexpr std::size_t io_state_count = 7;
 std::string_view name_of(IoState state);
 
 /// Splits the time of a connection by state, to the nanosecond. Commands come in the order of their requests, after
-/// their responses have arrived, or after they were given up.
+/// their responses have arrived, or when they were aborted.
 class ConnectionTime {
 public:
     /// As many commands are open as the connection permits.

@@ -425,40 +425,6 @@ TEST(ConnectionTime, the_host_asks_next_after_its_own_time) {
     EXPECT_EQ(finder.state_sum_ns, 800u * 1000);
 }
 
-/// The first command gets no response; its identifier is used again at 1000. It is open from 0 on, so no time is the
-/// host's until then. Its request passes in no time, and its data from 20 to 22.
-TEST(ConnectionTime, a_command_without_a_response_is_open) {
-    Exchange exchange;
-    exchange.ask(0, 0, request(2, 1, 3000));
-    exchange.write(0, 20, 3, 1);
-    exchange.ask(1, 100, request(2, 2, 1000));
-    exchange.answer(3, 150, 2);
-    exchange.ask(2, 1000, request(2, 1, 1000));
-    exchange.answer(4, 1010, 1);
-    exchange.ask(3, 1040, request(2, 3, 1000));
-    exchange.answer(5, 1050, 3);
-    const Finder& finder = exchange.finish();
-    EXPECT_EQ(finder.ends.at("replaced"), 1u);
-    EXPECT_EQ(finder.wall_ns, 1'050'000u);
-    EXPECT_EQ(finder.state_sum_ns, finder.wall_ns);
-    EXPECT_EQ(finder.host_next_ns, (std::vector<std::uint64_t>{30'000}));
-}
-
-/// The same, open until the last packet of the connection.
-TEST(ConnectionTime, an_unanswered_command_is_open_to_the_end) {
-    Exchange exchange;
-    exchange.ask(0, 0, request(2, 1, 3000));
-    exchange.ask(1, 100, request(2, 2, 1000));
-    exchange.answer(0, 150, 2);
-    exchange.ask(2, 900, request(2, 3, 1000));
-    exchange.answer(1, 950, 3);
-    const Finder& finder = exchange.finish();
-    EXPECT_EQ(finder.ends.at("unanswered"), 1u);
-    EXPECT_EQ(finder.wall_ns, 950'000u);
-    EXPECT_EQ(finder.state_sum_ns, finder.wall_ns);
-    EXPECT_TRUE(finder.host_next_ns.empty());
-}
-
 // ---- schedules by chance: what a repair costs follows from the schedule itself ----
 
 class Chance {
