@@ -31,6 +31,8 @@ class CommandTable {
 public:
     static constexpr std::uint32_t max_commands = 2048;
 
+    static_assert(max_commands * Said::max_grants < no_slot, "a slot has 16 bits");
+
     explicit CommandTable(CommandBudget& budget) : budget_(budget) {}
     ~CommandTable() { budget_.slots_left += commands_.size(); }
     CommandTable(const CommandTable&) = delete;

@@ -125,8 +125,12 @@ void Connection::take_aborted(const Command& answered) {
     const std::uint64_t id = asked->id;
     aborts_.erase(asked);
     if (protocol_->status(answered.detail, commands_.progress_of(answered).status).error != ErrorClass::none) return;
-    if (Command* const aborted = commands_.find(id); aborted != nullptr && aborted != &answered)
-        finish(*aborted, CommandEnd::replaced);
+    Command* const aborted = commands_.find(id);
+    if (aborted == nullptr || aborted == &answered) return;
+    // Of other commands without a response, the capture may lack the response, so their time does not count.
+    if (aborted == commands_.oldest() && is_awaited(*aborted))
+        time_.add(aborted->request_begin_ns, parts_until_now(*aborted), repairs_);
+    finish(*aborted, CommandEnd::replaced);
 }
 
 void Connection::fill_response(Command& command, const Message& message, const Said& said) {
@@ -418,6 +422,14 @@ void Connection::measure_repairs(const Command& command, const CommandParts& par
         if (from >= to) continue;
         (marks->own[i] ? finished.repair_own_ns : finished.repair_behind_ns) += static_cast<std::uint64_t>(to - from);
     }
+}
+
+/// The parts of a command that was open until now and gets no response.
+CommandParts Connection::parts_until_now(const Command& command) const {
+    Progress progress = commands_.progress_of(command);
+    progress.response_begin_ns = last_seen_ns_;
+    progress.response_end_ns = last_seen_ns_;
+    return parts_of(command, progress, nullptr);
 }
 
 void Connection::finish(Command& command, CommandEnd end) {

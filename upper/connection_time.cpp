@@ -99,7 +99,6 @@ void ConnectionTime::split(const Waiting& command, const Repairs& repairs) {
         spend(states[i], at, until, repairs);
         at = until;
     }
-    last_ns_ = std::max(last_ns_, at);
 }
 
 /// The time from `begin_ns` on that is not split yet: spans at the limit, and between them the state.

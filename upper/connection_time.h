@@ -18,7 +18,7 @@ inline constexpr std::size_t io_state_count = 7;
 std::string_view name_of(IoState state);
 
 /// Splits the time of a connection by state, to the nanosecond. Commands come in the order of their requests, after
-/// their responses have arrived.
+/// their responses have arrived, or when they were aborted.
 class ConnectionTime {
 public:
     /// As many commands are open as the connection permits.
@@ -28,7 +28,7 @@ public:
     bool is_at_limit() const { return at_limit_; }
     /// The initiator asks: if it waited for the room that the last response made, it was held up by the limit.
     void ask(std::int64_t time_ns, const Repairs& repairs);
-    /// Adds the time until the end of this command, and not yet added.
+    /// Adds the time until the end of this command, as far as it is not added yet.
     void add(std::int64_t request_begin_ns, const CommandParts& parts, const Repairs& repairs);
     /// No more commands will come.
     void end(std::int64_t time_ns, const Repairs& repairs);
@@ -39,7 +39,7 @@ public:
 
     const std::array<std::uint64_t, io_state_count>& state_ns() const { return state_ns_; }
     std::optional<std::int64_t> first_ns() const { return first_ns_; }
-    std::int64_t last_ns() const { return last_ns_; }
+    std::int64_t last_ns() const { return cursor_ns_; }
     /// Time at the limit, whether or not the initiator had more to ask.
     std::uint64_t at_limit_ns() const { return at_limit_ns_; }
 
@@ -64,8 +64,7 @@ private:
 
     std::array<std::uint64_t, io_state_count> state_ns_ = {};
     std::optional<std::int64_t> first_ns_ = {};
-    std::int64_t last_ns_ = 0;
-    std::int64_t cursor_ns_ = 0;  ///< up to where time is split
+    std::int64_t cursor_ns_ = 0;  ///< up to where time is split: the end of the last command
     std::uint64_t at_limit_ns_ = 0;
     bool at_limit_ = false;
     bool is_unsure_ = false;             ///< `latest_` has ended, and the next request is not known

@@ -204,6 +204,7 @@ private:
     void report_host_times();
     void settle(bool all);
     void finish(Command& command, CommandEnd end);
+    CommandParts parts_until_now(const Command& command) const;
     void measure_repairs(const Command& command, const CommandParts& parts, FinishedCommand& finished) const;
     void note(const MessageNote& note) {
         if (!replaying_) listener_.message(note);

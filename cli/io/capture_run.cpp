@@ -143,7 +143,11 @@ void CaptureRun::pump() {
         if (batch.status == capture::ReadStatus::end) return;
         if (batch.status == capture::ReadStatus::error) {
             // Asked to end in the middle of a stream, the source finds it cut.
-            if (!Signals::stop() && !caller_.reads_again) fail(source().error().text());
+            if (Signals::stop()) return;
+            if (caller_.reads_again)
+                failed_ = true;
+            else
+                fail(source().error().text());
             return;
         }
         for (std::size_t i = 0; i < batch.count; ++i)
@@ -153,7 +157,7 @@ void CaptureRun::pump() {
 }
 
 bool CaptureRun::run() {
-    if (!caller_.reads_again) signals_.emplace();
+    if (!caller_.handles_signals) signals_.emplace();
     if (!open()) return false;
     pump();
     dissector_.finish(sink_);

@@ -22,7 +22,8 @@ class CaptureRun {
 public:
     struct Caller {
         std::string command = "io";
-        /// The frames were read before. The caller handles signals, and has reported faults of the source.
+        bool handles_signals = false;
+        /// The frames were read before, and faults of the source were reported.
         bool reads_again = false;
     };
     CaptureRun(const IoOptions& options, dissect::Sink& sink) : CaptureRun(options, sink, Caller()) {}

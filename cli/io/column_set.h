@@ -34,7 +34,7 @@ public:
 
     const Columns& of_table() const { return table_; }
     const Columns& of_csv() const { return csv_; }
-    /// The column with this path, else the first one with this heading; nullptr: there is none.
+    /// The column with this path, else the first one with this heading; nullptr if absent.
     const Column* find(std::string_view name) const {
         auto found = std::ranges::find(columns_, name, &Column::path);
         if (found == columns_.end()) found = std::ranges::find(columns_, name, &Column::title);

@@ -3,6 +3,7 @@
 #include "cli/analysis/session.h"
 #include "cli/command.h"
 #include "cli/console.h"
+#include "cli/signals.h"
 
 namespace cli::io {
 
@@ -32,6 +33,7 @@ std::optional<int> ConnectionChoice::find(const IoOptions& options) {
     const analysis::AnalysisOptions measuring = measuring_options(options);
     analysis::Session session(measuring, "io");
     if (!session.run()) return session.status();
+    if (Signals::stop()) return exit_failed;
     const metrics::FlowSnapshot* const flow = session.snapshot().flow(*options.flow);
     if (flow == nullptr) {
         print_message("rdmascope io: there is no flow {}; `rdmascope flows` lists all flows", *options.flow);

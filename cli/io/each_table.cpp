@@ -75,7 +75,7 @@ void duration(EachBuilder& out, std::string path, std::string title, std::string
 /// What the table combines of several columns.
 void add_brief(EachBuilder& out) {
     out.add("frames", {}, "frames", Unit::frame, "frames of the request, of data, of the response",
-            [](const Each& row) { return row.record.request_first_frame; })
+            [](const Each& row) { return exporters::value(frame_or_none(row.record.request_first_frame)); })
         .text = [](const Each& row) { return frames_cell(row.record); };
     out.add("ends", {}, "initiator > target", Unit::text, "both ends of the connection",
             [](const Each& row) { return row.ends; });

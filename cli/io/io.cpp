@@ -91,7 +91,7 @@ int run(const std::vector<std::string>& arguments, const Environment& environmen
     upper::Reader reader(reading, nullptr, &measure);
     dissect::subnet::LearningSink learner(reader);
     names.look_up_in(learner.names());
-    CaptureRun capture(options, learner);
+    CaptureRun capture(options, learner, {.reads_again = options.flow.has_value()});
     IntervalReport intervals(options, names, output, {reader, measure, ranges, list});
     if (options.interval_ns) capture.on_time([&intervals](std::int64_t time_ns) { return intervals.pass(time_ns); });
     if (!capture.run()) return capture.status();
@@ -116,7 +116,7 @@ int run(const std::vector<std::string>& arguments, const Environment& environmen
     }
     if (output.failed()) capture.fail(output.error());
     if (options.each ? each.hides_all() : list.hides_all())
-        print_message("no command matches --filter {}", options.filter);
+        print_message("rdmascope io: no command matches --filter {}", options.filter);
     const bool has_flow = std::ranges::any_of(all, [&flow](const auto& connection) { return flow.has(connection); });
     if (!all.empty() && !has_flow && !capture.failed())
         print_message("rdmascope io: flow {} has no commands of an upper layer", options.flow.value_or(0));

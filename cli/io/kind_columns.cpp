@@ -68,7 +68,7 @@ void add_brief(KindBuilder& out) {
             [](const KindRow& row) { return ratio(row.kind->repair_ns(), row.kind->latency_ns.sum()); });
     out.add("operations_mean", {}, "ops", Unit::ratio, "operations of RDMA for each command",
             [](const KindRow& row) { return ratio(row.kind->operations, row.kind->commands); });
-    out.add("left_open", {}, "unanswered", Unit::count, "commands without a response, for whatever reason",
+    out.add("left_open", {}, "left_open", Unit::count, "commands without a response, for whatever reason",
             [](const KindRow& row) { return Value{row.kind->unanswered + row.kind->given_up + row.kind->replaced}; });
 }
 

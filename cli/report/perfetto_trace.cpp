@@ -224,7 +224,7 @@ EventTrace read_trace_events(const ReportOptions& options, const metrics::Snapsh
     io::IoOptions reading = reading_options(options, options.read_paths, false);
     const bool all = reading.max_packets && *reading.max_packets <= most_noted_frames;
     if (!all) reading.max_packets = most_noted_frames;
-    io::CaptureRun capture(reading, frames, {.command = "report", .reads_again = true});
+    io::CaptureRun capture(reading, frames, {.command = "report", .handles_signals = true, .reads_again = true});
     EventTrace trace;
     trace.failed = !capture.run();
     notes.finish();

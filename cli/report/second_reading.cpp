@@ -66,7 +66,7 @@ Details read_details(const ReportOptions& options, const std::vector<std::string
     reading.verify_crc = reading.verify_crc && (snapshot.capture.icrc_bad != 0 || iwarp);
     upper::Reader reader({.assignments = reading.assignments}, nullptr, &measure);
     Both both(marks, reader);
-    io::CaptureRun capture(reading, both, {.command = "report", .reads_again = true});
+    io::CaptureRun capture(reading, both, {.command = "report", .handles_signals = true, .reads_again = true});
     Details details;
     details.failed = !capture.run();
     reader.finish();

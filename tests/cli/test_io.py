@@ -1,10 +1,13 @@
 """Commands of upper layers: `io` in all its forms, and `dump`. What is expected was found by a reader written apart
 (tests/unit/upper/nvme-rdma-rxe.tsv), by tshark, and by what fio and dd did next to the capture."""
 import csv
+import gzip
 import io
 import json
+import pathlib
 import re
 import subprocess
+import tempfile
 import unittest
 
 from command import PCAPS, ROOT, TestCase, dump, needs, run
@@ -218,6 +221,16 @@ class Chosen(IoTestCase):
                     self.assertEqual(sum(kind["commands"] for kind in work), flow["io"]["commands"])
         self.assertIn("there is no flow 999999", self.fails(commands("-r", NVME, "--flow", "999999"), 1))
 
+    def test_a_cut_file_is_reported_once(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "cut.pcap"
+            path.write_bytes(gzip.decompress(NVME.read_bytes())[:300_001])
+            flow = next(flow["id"] for flow in json.loads(run("flows", "--json", "-n", "-r", path).stdout)["flows"] if flow["io"])
+            result = commands("--each", "--csv", "-n", "-r", path, "--flow", str(flow))
+        self.assertEqual(result.returncode, 1)
+        self.assertEqual(result.stderr.count("cut short"), 1)
+        self.assertGreater(len(result.stdout.splitlines()), 3)
+
     def test_columns_and_order_of_kinds(self):
         lines = self.succeeds(commands("-n", "-r", NVME, "--columns", "kind,commands,p99", "--sort", "-commands")).splitlines()
         self.assertRegex(lines[0], "^kind +commands +p99$")
@@ -230,6 +243,17 @@ class Chosen(IoTestCase):
             sums[row["kind"]] = sums.get(row["kind"], 0) + latency(row)
         self.assertEqual(rows[0]["kind"], max(sums, key=sums.get))
         self.assertEqual(self.csv("-n", "-r", NVME, "--columns", "all"), self.csv("-n", "-r", NVME))
+
+    def test_a_heading_is_the_name_of_its_column(self):
+        capture = PCAPS / "iser-rxe-timeout.pcap.gz"
+        for each in ([], ["--each"]):
+            table = [re.split(" {2,}", line.strip()) for line in
+                     self.succeeds(commands(*each, "-n", "-r", capture, "--top", "1000", "--sort", "kind")).splitlines()]
+            for place, heading in enumerate(table[0]):
+                if " " in heading:
+                    continue
+                lines = self.succeeds(commands(*each, "-n", "-r", capture, "--top", "1000", "--sort", "kind", "--columns", heading))
+                self.assertEqual([line.strip() for line in lines.splitlines()], [row[place] for row in table], heading)
 
     def test_columns_of_commands(self):
         rows = self.csv("--each", "-r", NVME, "--columns", "id,latency,response_frame", "--sort", "latency", "--top", "5")

@@ -1,6 +1,6 @@
 /// Fuzz target `upper_messages`: messages of an upper layer, from both sides of a connection, through its commands and
 /// through the description of each. The first octet chooses the protocol; a record is a kind, a length of two octets
-/// and so many octets.
+/// and its octets.
 #include <array>
 #include <vector>
 
@@ -74,7 +74,7 @@ private:
         upper::ConnectionFacts facts;
         upper::Said said;
         protocol_.parse(payload, payload.size(), side == 0, facts, said);
-        if (said.grant_count > upper::Said::max_grants) fuzz::violated("a request grants so much at most");
+        if (said.grant_count > upper::Said::max_grants) fuzz::violated("a request has at most max_grants grants");
         if (said.grant_count != 0) grant_ = said.grants[said.grant_count - 1];
     }
     upper::Passing packet(unsigned side, upper::Operation operation, std::uint64_t length, base::Bytes payload) {

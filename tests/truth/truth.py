@@ -173,7 +173,7 @@ def check_io(name, path, truth, binary):
 class Wanted:
     """verdicts.tsv: capture (glob), question, verdict (regular expression), verdicts that may alarm next to it (regular
     expression), reason. The first line that fits a capture and a question counts. The question `first` asks for the finding
-    that comes first, whatever its question; it alone tells which alarms there may be."""
+    that comes first, whatever its question; it alone says which alarms there may be. `also` asks for a finding at any place."""
 
     def __init__(self, captures):
         self.rows, self.needed = list(rows("verdicts.tsv")), set()
@@ -200,6 +200,9 @@ def check_why(name, path, truth, exceptions, binary, wanted):
             fits = verdict == "*" or re.fullmatch(verdict, named(found))
             failures += [f"{name}: expected no such alarm: {named(answer)}: {answer['summary']}" for answer in answers
                          if answer["alarm"] and not re.fullmatch(alarms, named(answer))]
+        elif question == "also":
+            found = answers[0]
+            fits = any(re.fullmatch(verdict, named(answer)) for answer in answers)
         else:
             found = next(answer for answer in answers if answer["question"] == question)
             fits = re.fullmatch(verdict, found["verdict"])

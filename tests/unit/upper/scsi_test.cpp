@@ -98,6 +98,14 @@ TEST(Scsi, an_aborted_command_waits_for_nothing) {
     }
 }
 
+/// `tshark -Y iscsi.initiatortasktag`: the READ is asked for at 0, ABORT TASK is asked at 12.355 s and answered at
+/// 15.607 s. Before and after, no command is open for 7.260 s and for less than a second.
+TEST(Scsi, a_command_is_open_until_it_is_aborted) {
+    const Finder finder = read(load(aborting_capture));
+    EXPECT_EQ(*std::ranges::max_element(finder.host_next_ns) / 1'000'000, 7260u);
+    EXPECT_EQ(finder.state_sum_ns, finder.wall_ns);
+}
+
 /// RFC 7143, 11.6.1: response 1, octet 2 of the PDU, says that there is no such task. Then nothing is aborted.
 TEST(Scsi, a_refused_abort_changes_nothing) {
     Frames frames = load(aborting_capture);
