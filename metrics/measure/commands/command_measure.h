@@ -24,6 +24,7 @@ public:
 
     /// Connections in the order in which they were recognized. Complete once the reader has finished.
     std::vector<CommandConnectionFigures> figures() const;
+    bool has_connections() const { return !connections_.empty(); }
     /// Those of one connection, by its number; nullptr if it has none. Before the reader has finished, refresh() has to
     /// be called for what is known apart from its commands.
     const CommandConnectionFigures* find(std::uint64_t number) const;

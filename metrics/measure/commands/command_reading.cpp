@@ -106,7 +106,11 @@ bool CommandReading::read(const wire::Frame& frame, std::uint64_t flow) {
     return keep_place(flow);
 }
 
-void CommandReading::read_management(const dissect::Unit& unit) { state_->reader.on_unit(unit); }
+void CommandReading::read_management(const dissect::Unit& unit) {
+    state_->reader.on_unit(unit);
+    // A connection that its set-up names may begin with operations of RDMA, before its first SEND.
+    has_begun_ = has_begun_ || state_->measure.has_connections();
+}
 
 void CommandReading::read_start_frame(const dissect::Unit& unit) {
     if (!unit.dissection.has(dissect::LayerId::mpa_request)) return;

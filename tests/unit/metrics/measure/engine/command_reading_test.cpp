@@ -164,6 +164,23 @@ TEST_P(CommandsOf, change_no_other_figure) {
 INSTANTIATE_TEST_SUITE_P(Captures, CommandsOf,
                          testing::Values("nvme-rdma-rxe", "nfs-rdma-rxe", "nfs-rdma-siw", "iser-rxe", "srp-rxe"));
 
+/// `tshark -Y 'infiniband.bth.opcode == 12 || infiniband.reth.r_key'`: 120 READs and WRITEs. The first WRITE has no
+/// bytes and no key, and passes in frame 4, before any SEND.
+TEST(Commands, operations_before_the_first_send_count) {
+    for (const unsigned threads : {1u, 3u})
+        for (const bool shortcut : {true, false}) {
+            const Snapshot snapshot = measure(capture_of("srp-rxe").frames, {.threads = threads, .shortcut = shortcut});
+            std::size_t connections = 0;
+            for (const FlowSnapshot& flow : snapshot.flows) {
+                if (!flow.commands || flow.commands->of_target) continue;
+                ++connections;
+                EXPECT_EQ(flow.commands->operations, 120u);
+                EXPECT_EQ(flow.commands->probes, 1u);
+            }
+            EXPECT_EQ(connections, 1u);
+        }
+}
+
 TEST(Commands, are_found_nowhere_else) {
     for (const char* name : {"rxe-write-bw-64k", "rxe-send-bw-64k", "rxe-read-bw-64k"})
         for (const FlowSnapshot& flow : measure(capture_of(name).frames).flows) EXPECT_FALSE(flow.commands) << name;
