@@ -243,11 +243,37 @@ Text ask(const Question& question, const FleetOptions& options) {
          names});
 }
 
+/// An option that one or two of the questions have.
+struct OptionOfParts {
+    std::string_view option;
+    bool (*is_given)(const FleetOptions& options);
+    std::string_view part;
+    std::string_view other_part = {};
+};
+constexpr std::array options_of_parts{
+    OptionOfParts{"--filter", [](const FleetOptions& given) { return !given.filter.empty(); }, "flows", "io"},
+    OptionOfParts{"--sort", [](const FleetOptions& given) { return !given.sort.empty(); }, "flows", "io"},
+    OptionOfParts{"--columns", [](const FleetOptions& given) { return !given.columns.empty(); }, "flows"},
+    OptionOfParts{"--by", [](const FleetOptions& given) { return !given.by.empty(); }, "top", "io"},
+    OptionOfParts{"--paths", [](const FleetOptions& given) { return given.path_count.has_value(); }, "paths"},
+    OptionOfParts{"--racks", [](const FleetOptions& given) { return !given.racks_path.empty(); }, "why"},
+};
+
+std::string misplaced_option_of(std::string_view part, const FleetOptions& options) {
+    for (const OptionOfParts& one : options_of_parts) {
+        if (!one.is_given(options) || part == one.part || part == one.other_part) continue;
+        const std::string other = one.other_part.empty() ? "" : fmt::format(" and {}", one.other_part);
+        return fmt::format("{} is an option of {}{}, not of {}", one.option, one.part, other, part);
+    }
+    return {};
+}
+
 std::string contradiction_of(std::string_view part, const FleetOptions& options, bool is_question) {
     if (!schema::is_name(options.database)) return "--database: a name of letters, digits and _ is expected";
     if (!options.cluster.empty() && !schema::is_name(options.cluster))
         return "--cluster: a name of letters, digits and _ is expected";
     if (!is_question) return {};
+    if (std::string misplaced = misplaced_option_of(part, options); !misplaced.empty()) return misplaced;
     if (part == "io" && !has_choice(io_groups, options.by))
         return "--by: pair, initiator, target, protocol or all is expected";
     if (part == "top" && !has_choice(traffic_groups, options.by)) return "--by: host or pair is expected";

@@ -15,8 +15,9 @@ constexpr std::size_t most_answer_octets = std::size_t{512} << 20;
 /// An insert has no answer, or the reason why it failed.
 constexpr std::size_t most_insert_answer_octets = std::size_t{64} << 10;
 constexpr std::size_t most_error_octets = 600;
-/// The server's usual bound is 256 KiB.
+/// The server's usual bounds are 256 KiB and 50,000 elements.
 constexpr std::size_t most_statement_octets = std::size_t{64} << 20;
+constexpr std::size_t most_statement_elements = 50'000'000;
 
 struct Exchange {
     std::size_t most_octets = 0;
@@ -101,9 +102,11 @@ base::Result<void> HttpClient::insert(const std::string& statement, std::string_
 
 base::Result<std::string> HttpClient::query(const std::string& statement) {
     if (state_->handle == nullptr) return base::failure("libcurl has no memory");
-    // An error inside an answer becomes the answer's status. Statements name flows and racks one by one.
-    const std::string url = fmt::format("{}/?database={}&wait_end_of_query=1&max_query_size={}", access_.url,
-                                        state_->escaped(access_.database), most_statement_octets);
+    // An error inside an answer becomes the answer's status. Statements name flows, connections, pairs and racks one by
+    // one.
+    const std::string url = fmt::format(
+        "{0}/?database={1}&wait_end_of_query=1&max_query_size={2}&max_ast_elements={3}&max_expanded_ast_elements={3}",
+        access_.url, state_->escaped(access_.database), most_statement_octets, most_statement_elements);
     return send(url, statement, false);
 }
 

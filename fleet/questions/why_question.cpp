@@ -118,7 +118,7 @@ base::Result<void> add_beginnings(Engine& engine, const Scope& scope, std::vecto
             ", {1} AS x_before_{0}, {2} AS x_has_{0}, arrayReduce('max', arrayMap(s -> s.1, arrayFilter(s -> s.{3} <= "
             "x_before_{0}, groupArray(({4}))))) AS x_since_{0}",
             i, before, has_it, i + 2, states);
-        earliest += fmt::format("{}minIf(x_since_{1}, x_has_{1})", i == 0 ? "" : ", ", i);
+        earliest += fmt::format("{0}minIf(x_since_{1}, x_has_{1})", i == 0 ? "" : ", ", i);
         any += fmt::format("{}{}", i == 0 ? "" : " OR ", has_it);
     }
     const std::string sql = fmt::format(

@@ -79,7 +79,7 @@ base::Result<void> Sink::end(std::optional<Interval> last) {
         changed_.notify_all();
     }
     if (!spool_failing_) return {};
-    return base::failure("the last rows for ClickHouse are lost: " + spool_error_);
+    return base::failure("the last rows are lost: " + spool_error_);
 }
 
 void Sink::make_rows() {

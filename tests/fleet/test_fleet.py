@@ -156,6 +156,16 @@ class Schema(unittest.TestCase):
             self.assertNotEqual(refused.returncode, 0, option)
             self.assertIn(option, refused.stderr)
 
+    def test_options_of_other_parts_are_refused(self):
+        for part, option, value, reason in (('paths', '--filter', 'packets > 1', '--filter is an option of flows and io, not of paths'),
+                                            ('pairs', '--sort', 'packets', '--sort is an option of flows and io, not of pairs'),
+                                            ('io', '--columns', 'packets', '--columns is an option of flows, not of io'),
+                                            ('why', '--by', 'pair', '--by is an option of top and io, not of why'),
+                                            ('flows', '--paths', '4', '--paths is an option of paths, not of flows'),
+                                            ('hosts', '--racks', '/dev/null', '--racks is an option of why, not of hosts')):
+            refused = subprocess.run([BINARY, 'fleet', part, '--url', 'http://127.0.0.1:9', option, value], capture_output=True, text=True)
+            self.assertEqual(refused.returncode, 2, option)
+            self.assertIn(reason, refused.stderr)
 
     def test_times_without_a_length_are_refused(self):
         for times, reason in ((('--from', '@4000000000'), '--from is in the future'),

@@ -263,6 +263,40 @@ class PathStates(Rows):
         self.says('192.0.2.13', -120, 120, 'path_sick', episodes=90)
 
 
+class Many(Rows):
+    """A statement names what it asks for, one by one."""
+    COUNT = 12_000
+
+    def insert(self, table, **figures):
+        rows = []
+        for number in range(self.COUNT):
+            for sequence in (0, 1):
+                place = state('many', 0, sequence, BEGIN + (1 + sequence) * NS)
+                rows.append({**{name: place[name] for name in ('hour', 'host', 'boot', 'sequence', 'end_ns', 'transport', 'begins')},
+                             **{name: value(number, sequence) for name, value in figures.items()}})
+        self.fleet.insert(table, rows)
+
+    @staticmethod
+    def address(number, _):
+        return f'10.1.{number >> 8}.{number & 255}'
+
+    def test_all_pairs_of_hosts_can_be_asked_for(self):
+        self.empty()
+        self.insert('paths', source_address=lambda *_: '10.0.0.1', destination_address=self.address, own_end=lambda *_: 'source',
+                    entropy=lambda *_: 1 << 62 | 50_000, since=lambda *_: 1, packets=lambda _, sequence: sequence,
+                    wire_bytes=lambda number, sequence: sequence * (1 + number))
+        answer = self.ask('paths', '--top', self.COUNT)
+        self.assertEqual([pair['bytes'] for pair in answer['pairs']], list(range(self.COUNT, 0, -1)))
+
+    def test_a_filter_can_pass_all_connections(self):
+        self.empty()
+        self.insert('commands', flow=lambda number, _: 1 + number, level=lambda *_: 'connection', protocol=lambda *_: 'nvme',
+                    initiator=self.address, target=lambda *_: '10.0.0.1', target_number=lambda *_: 7, own_end=lambda *_: 'initiator',
+                    commands=lambda number, sequence: sequence * (1 + number))
+        answer = self.ask('io', '--filter', 'commands >= 2')
+        self.assertEqual((answer['all_connections'], len(answer['connections'])), (self.COUNT - 1, 1000))
+
+
 class Events(Rows):
     def test_events_are_counted_as_flows_counts_them(self):
         self.empty()
