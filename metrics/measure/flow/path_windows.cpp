@@ -191,7 +191,9 @@ void PathWindows::add_loss(const Flow& flow, std::int64_t now_ns) {
 
 void PathWindows::take_back_loss(const Flow& flow) {
     Row* const row = row_of(flow);
-    if (row != nullptr && row->losses.episodes > 0) --row->losses.episodes;
+    if (row == nullptr || row->losses.episodes == 0 || --row->losses.episodes > 0) return;
+    row->losses = {.packets = row->losses.packets};
+    row->packets_at_loss = 0;
 }
 
 /// What was seen of the former route says nothing about the next one.
