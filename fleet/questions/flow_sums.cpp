@@ -36,17 +36,17 @@ std::string rows_of(const Scope& scope) {
                        hour(begin_ns), hour(scope.to_ns), begin_ns, scope.to_ns);
 }
 
+/// One order for both cases: rows up to the beginning come first, the latest of them before the others.
 std::string at_beginning(const Scope& scope, std::string_view column) {
-    return fmt::format("if(countIf(end_ns <= {1}) > 0, argMaxIf({0}, sequence, end_ns <= {1}), argMin({0}, sequence))",
-                       column, scope.from_ns);
+    return fmt::format("argMin({}, if(end_ns <= {}, -1 - toInt64(sequence), toInt64(sequence)))", column,
+                       scope.from_ns);
 }
 
 std::string increase(const Scope& scope, const rows::Column& column) {
+    const std::string before = at_beginning(scope, column.name);
     if (column.nature == rows::Nature::estimate)
-        return fmt::format("greatest(toInt64(argMax({0}, sequence)) - toInt64({1}), toInt64(0))", column.name,
-                           at_beginning(scope, column.name));
-    return fmt::format("(max({0}) - if(countIf(end_ns <= {1}) > 0, maxIf({0}, end_ns <= {1}), min({0})))", column.name,
-                       scope.from_ns);
+        return fmt::format("greatest(toInt64(argMax({}, sequence)) - toInt64({}), toInt64(0))", column.name, before);
+    return fmt::format("(max({}) - {})", column.name, before);
 }
 
 std::string increase(const Scope& scope, std::string_view name) {

@@ -17,10 +17,13 @@ constexpr std::array<std::string_view, 9> trouble_counters{
     "cnp_packets", "missing_packets",       "icrc_bad", "crc_bad",
     "terminates"};
 
-/// Groups of each trouble that are looked at: those that fit best, by the engine.
-constexpr unsigned candidates = 20;
 constexpr std::size_t most_groups = 3;
 constexpr double least_fit = 0.5;
+/// Groups of each kind that the engine returns for a trouble: those with the most troubled flows. A group with that fit
+/// has at least a third of all troubled flows, and groups of one kind have no flow in common: there are no more.
+constexpr unsigned candidates = 3;
+/// The kind of the group that has all flows.
+constexpr std::string_view everything = "all";
 
 /// The label of an address, from a list in the statement.
 std::string rack_of(std::string_view column, const Racks& racks) {
@@ -35,7 +38,8 @@ std::string rack_of(std::string_view column, const Racks& racks) {
 
 /// What flows can share: a list of pairs, the kind and its value.
 std::string shared_things(const Racks& racks) {
-    std::string list =
+    std::string list = fmt::format("('{0}', '{0}'), ", everything);
+    list +=
         "('destination', x_destination_address), ('source', x_source_address), "
         "('pair', concat(x_source_address, ' > ', x_destination_address)), "
         "('path', if(y_entropy = 0, '', concat(x_source_address, ' > ', x_destination_address, ' ', "
@@ -50,24 +54,14 @@ std::string shared_things(const Racks& racks) {
         list, source, destination, source, destination, source, destination);
 }
 
-/// One row for each trouble of each flow that has it; `having` any flow, `amount` is 0 where it has none.
-std::string amounts() {
-    std::string list;
-    for (const Trouble& trouble : troubles())
-        list += fmt::format("{}('{}', {})", list.empty() ? "" : ", ", trouble.name, trouble.measure);
-    return list;
-}
-
-std::string column_of_trouble(const Trouble& trouble) { return fmt::format("t_{}", trouble.name); }
-
 /// The entropy of each flow: between the same hosts, it chooses the path.
 MoreColumns with_paths() { return {", argMax(entropy, sequence) AS x_entropy", ", max(x_entropy) AS y_entropy"}; }
 
-/// Flows of each group, and how many of them have each trouble.
+/// Flows of each group; for each trouble, how many of them have it, and how much of it.
 std::string groups_query(const Scope& scope, const Racks& racks) {
     std::string sums;
     for (const Trouble& trouble : troubles())
-        sums += fmt::format(", countIf({} > 0) AS {}", trouble.measure, column_of_trouble(trouble));
+        sums += fmt::format(", countIf({0} > 0) AS t_{1}, toUInt64(sum({0})) AS a_{1}", trouble.measure, trouble.name);
     return fmt::format(
         "SELECT thing.1 AS shared, thing.2 AS value, count() AS flows, max(if(shared = 'destination', "
         "x_destination_host, if(shared = 'source', x_source_host, ''))) AS host{} FROM (SELECT *, arrayJoin([{}]) AS "
@@ -75,23 +69,16 @@ std::string groups_query(const Scope& scope, const Racks& racks) {
         sums, shared_things(racks), joined_flows(scope, trouble_counters, with_paths()));
 }
 
-/// By the name of the trouble.
-base::Result<Findings> count_troubles(Engine& engine, const Scope& scope) {
-    const std::string sql = fmt::format(
-        "SELECT trouble.1 AS name, count(), countIf(trouble.2 > 0) AS troubled, sum(trouble.2) FROM (SELECT "
-        "arrayJoin([{}]) AS trouble FROM ({})) GROUP BY name ORDER BY troubled DESC, name{}",
-        amounts(), joined_flows(scope, trouble_counters), settings);
-    auto rows = engine.ask(sql, 4);
-    if (!rows) return base::Failure{rows.error()};
-    Findings out;
-    for (const std::vector<std::string>& row : *rows) {
-        out.flows = number_of(row[1]);
-        const std::uint64_t troubled = number_of(row[2]);
-        const auto trouble = std::ranges::find(troubles(), row[0], &Trouble::name);
-        if (troubled != 0 && trouble != troubles().end())
-            out.list.push_back({&*trouble, out.flows, troubled, number_of(row[3])});
-    }
-    return out;
+/// A row for each trouble of each group that can explain it, and of the group of all flows.
+std::string candidates_query(const Scope& scope, const Racks& racks) {
+    std::string list;
+    for (const Trouble& trouble : troubles())
+        list += fmt::format("{0}('{1}', t_{1}, a_{1})", list.empty() ? "" : ", ", trouble.name);
+    return fmt::format(
+        "SELECT one.1 AS name, shared, value, flows, one.2 AS troubled, one.3, host FROM (SELECT *, arrayJoin([{}]) AS "
+        "one FROM ({})) WHERE one.2 > 0 OR shared = '{}' ORDER BY name, shared, troubled DESC, flows, value LIMIT {} "
+        "BY name, shared{}",
+        list, groups_query(scope, racks), everything, candidates, settings);
 }
 
 /// The engine has entropies as numbers, which people cannot read.
@@ -136,26 +123,33 @@ base::Result<void> add_beginnings(Engine& engine, const Scope& scope, std::vecto
     return {};
 }
 
-/// The best groups of each finding: the engine orders them by fit.
-base::Result<void> add_groups(Engine& engine, const Scope& scope, const Racks& racks, std::vector<Finding>& findings) {
-    std::string list;
-    for (const Finding& finding : findings)
-        list += fmt::format("{}('{}', {}, toUInt64({}))", list.empty() ? "" : ", ", finding.trouble->name,
-                            column_of_trouble(*finding.trouble), finding.troubled);
-    const std::string sql = fmt::format(
-        "SELECT one.1 AS name, shared, value, flows, one.2 AS troubled, host FROM (SELECT shared, value, flows, host, "
-        "arrayJoin([{}]) AS one FROM ({})) WHERE one.2 > 0 ORDER BY name, 2 * one.2 / (flows + one.3) DESC, flows, "
-        "shared, value LIMIT {} BY name{}",
-        list, groups_query(scope, racks), candidates, settings);
-    auto rows = engine.ask(sql, 6);
+/// The troubles that there are, and the groups that explain them: the flows are read once.
+base::Result<Findings> find_troubles(Engine& engine, const Scope& scope, const Racks& racks) {
+    const auto rows = engine.ask(candidates_query(scope, racks), 7);
     if (!rows) return base::Failure{rows.error()};
-    for (const std::vector<std::string>& row : *rows)
-        for (Finding& finding : findings)
-            if (finding.trouble->name == row[0])
+    Findings out;
+    for (const Trouble& trouble : troubles()) {
+        Finding finding{.trouble = &trouble};
+        for (const std::vector<std::string>& row : *rows) {
+            if (row[0] != trouble.name) continue;
+            if (row[1] == everything) {
+                out.flows = finding.flows = number_of(row[3]);
+                finding.troubled = number_of(row[4]);
+                finding.amount = number_of(row[5]);
+            } else {
                 finding.groups.push_back(
-                    {row[1], path_text(row[1], row[2]), number_of(row[3]), number_of(row[4]), row[5]});
-    for (Finding& finding : findings) choose_groups(finding.groups, finding.flows, finding.troubled);
-    return {};
+                    {row[1], path_text(row[1], row[2]), number_of(row[3]), number_of(row[4]), row[6]});
+            }
+        }
+        if (finding.troubled == 0) continue;
+        choose_groups(finding.groups, finding.flows, finding.troubled);
+        out.list.push_back(std::move(finding));
+    }
+    std::ranges::sort(out.list, [](const Finding& one, const Finding& other) {
+        if (one.troubled != other.troubled) return one.troubled > other.troubled;
+        return one.trouble->name < other.trouble->name;
+    });
+    return out;
 }
 
 }  // namespace
@@ -206,11 +200,9 @@ void choose_groups(std::vector<Group>& groups, std::uint64_t flows, std::uint64_
 }
 
 base::Result<Findings> ask_why(Engine& engine, const Scope& scope, const Racks& racks) {
-    auto findings = count_troubles(engine, scope);
+    auto findings = find_troubles(engine, scope, racks);
     if (!findings || findings->list.empty()) return findings;
     if (const auto added = add_beginnings(engine, scope, findings->list); !added) return base::Failure{added.error()};
-    if (const auto added = add_groups(engine, scope, racks, findings->list); !added)
-        return base::Failure{added.error()};
     return findings;
 }
 
