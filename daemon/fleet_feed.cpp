@@ -57,6 +57,7 @@ base::Result<std::unique_ptr<FleetFeed>> FleetFeed::open(const ClickHouseConfig&
     options.boot = static_cast<std::uint64_t>(started_ns);
     options.start_ns = started_ns;
     options.interval_ns = config.interval_ns;
+    options.send_interval_ns = config.send_interval_ns;
     auto sink = fleet::sink::Sink::open(std::move(options), names, [&log](bool warning, const std::string& line) {
         warning ? log.warning("clickhouse", line) : log.info("clickhouse", line);
     });

@@ -147,6 +147,7 @@ struct ClickHouseConfig {
     bool verify_tls = true;
     std::string host = {};                                          ///< empty: the machine's name
     std::uint64_t interval_ns = std::uint64_t{10} * 1'000'000'000;  ///< a multiple of engine.interval
+    std::uint64_t send_interval_ns = 0;                             ///< 0: rows are sent when an interval ends
     std::string spool = {};                                         ///< a folder; required
     std::uint64_t max_spool_octets = std::uint64_t{1} << 30;        ///< the oldest interval is dropped first
 

@@ -128,12 +128,16 @@ bool Sink::ends() const {
 void Sink::send_files() {
     pthread_setname_np(pthread_self(), "fleet sink");
     std::chrono::milliseconds pause = first_pause;
+    std::int64_t due_ns = 0;
     while (!ends()) {
+        wait_until(due_ns);
         // Lines are many times longer than what they are made of: one interval at a time.
         const std::size_t files = options_.jsonl.empty() ? most_files : 1;
         const std::vector<std::string> names = spool_->oldest(files, most_octets);
         if (!names.empty() && send(names)) {
             pause = first_pause;
+            if (spool_->counters().files == 0)
+                due_ns = base::steady_ns() + static_cast<std::int64_t>(options_.send_interval_ns);
             continue;
         }
         std::unique_lock lock(mutex_);
@@ -146,6 +150,13 @@ void Sink::send_files() {
             return (names.empty() && counters_.intervals_spooled != spooled) || give_up_ns_.has_value() != ending;
         });
     }
+}
+
+/// Returns earlier when no more rows will come.
+void Sink::wait_until(std::int64_t due_ns) {
+    std::unique_lock lock(mutex_);
+    for (std::int64_t now_ns = base::steady_ns(); now_ns < due_ns && !rows_ended_; now_ns = base::steady_ns())
+        changed_.wait_for(lock, std::chrono::nanoseconds(due_ns - now_ns));
 }
 
 /// Sends files together: after an outage, the engine gets few large inserts. Whether the files were worked off.

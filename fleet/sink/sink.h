@@ -26,6 +26,7 @@ struct SinkOptions {
     std::uint64_t boot = 0;
     std::int64_t start_ns = 0;
     std::uint64_t interval_ns = 0;
+    std::uint64_t send_interval_ns = 0;  ///< how long rows wait in the spool to be sent together; 0: not at all
 };
 
 struct SinkCounters {
@@ -67,6 +68,7 @@ private:
     void make_rows();
     void keep(const Interval& interval);
     void send_files();
+    void wait_until(std::int64_t due_ns);
     bool send(const std::vector<std::string>& names);
     bool insert(const Batch& batch);
     bool write_lines(const Batch& batch);

@@ -1,11 +1,14 @@
 #include "fleet/sink/sink.h"
 
+#include <atomic>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <gmock/gmock.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
+#include <thread>
 
 #include "base/clock.h"
 #include "base/descriptor.h"
@@ -217,6 +220,7 @@ public:
         url_ = "http://127.0.0.1:" + std::to_string(ntohs(address.sin_port));
     }
     const std::string& url() const { return url_; }
+    int socket() const { return listener_.number(); }
 
 private:
     base::Descriptor listener_;
@@ -246,6 +250,97 @@ TEST(FleetSink, ends_within_seconds_and_keeps_its_rows_though_the_server_never_a
     // The request's own time is 30 s.
     EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(8));
     EXPECT_GE((*Spool::open(folder.path(), 1 << 20))->counters().files, 1u);
+}
+
+/// A server that accepts every request, and counts them.
+class AcceptingServer {
+public:
+    AcceptingServer() : thread_([this] { serve(); }) {}
+    ~AcceptingServer() {
+        ::shutdown(listener_.socket(), SHUT_RDWR);
+        thread_.join();
+    }
+    AcceptingServer(const AcceptingServer&) = delete;
+    AcceptingServer& operator=(const AcceptingServer&) = delete;
+    const std::string& url() const { return listener_.url(); }
+    unsigned requests() const { return requests_; }
+
+private:
+    void serve() {
+        for (;;) {
+            const base::Descriptor client(::accept4(listener_.socket(), nullptr, nullptr, SOCK_CLOEXEC));
+            if (client.number() < 0) return;
+            answer(client.number());
+        }
+    }
+    /// One request: it ends with as many octets as its header says.
+    void answer(int client) {
+        std::string request;
+        while (!is_whole(request)) {
+            char octets[4096];
+            const ssize_t count = ::recv(client, octets, sizeof octets, 0);
+            if (count <= 0) return;
+            request.append(octets, static_cast<std::size_t>(count));
+        }
+        ++requests_;
+        constexpr std::string_view done = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+        EXPECT_EQ(::send(client, done.data(), done.size(), MSG_NOSIGNAL), static_cast<ssize_t>(done.size()));
+    }
+    static bool is_whole(const std::string& request) {
+        constexpr std::string_view name = "Content-Length: ";
+        const std::size_t body = request.find("\r\n\r\n");
+        const std::size_t length = request.find(name);
+        if (body == std::string::npos || length == std::string::npos) return false;
+        return request.size() >= body + 4 + std::stoul(request.substr(length + name.size()));
+    }
+
+    SilentServer listener_;
+    std::atomic<unsigned> requests_ = 0;
+    std::thread thread_;
+};
+
+bool comes_true(const std::function<bool()>& condition) {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    while (!condition() && std::chrono::steady_clock::now() < end)
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    return condition();
+}
+
+TEST(FleetSink, intervals_wait_to_be_sent_together) {
+    const Folder folder;
+    const AcceptingServer server;
+    const NoNames names;
+    SinkOptions options;
+    options.access.url = server.url();
+    options.spool = folder.path();
+    options.max_spool_octets = 1 << 20;
+    options.host = "h";
+    options.boot = 1;
+    options.interval_ns = 1;
+    options.send_interval_ns = 3'600'000'000'000;
+    const auto opened = Sink::open(std::move(options), names, [](bool, const std::string&) {});
+    ASSERT_TRUE(opened);
+    Sink& sink = **opened;
+    sink.start();
+    const auto keep = [&](std::uint64_t number) {
+        sink.offer(interval_of(number, static_cast<std::int64_t>(10 * number)), base::steady_ns());
+        return comes_true([&] { return sink.counters().intervals_spooled == number; });
+    };
+    ASSERT_TRUE(keep(1));
+    // The first one shows that the server can be reached.
+    ASSERT_TRUE(comes_true([&] { return sink.counters().intervals_sent == 1; }));
+    const unsigned of_one = server.requests();
+    EXPECT_GE(of_one, 2u);  // one for each table with rows: flows, health
+    for (std::uint64_t number = 2; number <= 4; ++number) ASSERT_TRUE(keep(number));
+    // Longer than a sink looks for files.
+    std::this_thread::sleep_for(std::chrono::milliseconds(1'200));
+    EXPECT_EQ(server.requests(), of_one);
+    EXPECT_EQ(sink.counters().spool.files, 3u);
+    EXPECT_TRUE(sink.end(interval_of(5, 50)));
+    ASSERT_TRUE(comes_true([&] { return sink.counters().intervals_sent == 5; }));
+    // When the daemon ends, all that waits is sent: a request for each table.
+    EXPECT_EQ(server.requests(), 2 * of_one);
+    EXPECT_EQ(sink.counters().spool.files, 0u);
 }
 
 }  // namespace
