@@ -5,6 +5,7 @@ and asked for. Prints what docs/fleet.md shows.
   RDMASCOPE_BINARY=build/release/rdmascope python3 tests/fleet/scale.py --hosts 50 --flows 200 --minutes 60
   ... --hosts 1000 --flows 1000 --sparse       one hour of a million flows: the first and the last row of each, as the roll-ups keep them
   ... --probe build/release/load_probe         ingest by the sink's own client, and the sink's CPU time
+  ... --inserts                                ingest by the number of rows of an insert; TMPDIR says on which file system
   ... --columns                                bytes of each column, as it is and as the codec Delta would store it
 """
 import argparse
@@ -57,26 +58,6 @@ def shape(first, hosts, flows, start, intervals, all_hosts):
     return f'SELECT {COLUMNS} FROM ({SHAPE.format(begin=BEGIN, first=first, hosts=hosts, flows=flows, start=start, rows=rows, all=all_hosts)})'
 
 
-def rate_of_ingest(cluster, options):
-    """Batches as daemons send them, one host and interval each, over HTTP by several connections, into the Distributed table."""
-    bodies = []
-    for host in range(options.batches):
-        sql = shape(host, 1, options.batch_rows, 1, 1, options.hosts)
-        bodies.append(gzip.compress(raw(cluster.servers[0], f'{sql} FORMAT RowBinary'), 1))
-
-    def send(number):
-        server = cluster.servers[number % len(cluster.servers)]
-        server.query(f'INSERT INTO rdmascope.flows ({COLUMNS}) FORMAT RowBinary', data=bodies[number], insert_distributed_sync=1,
-                     gzip=True)
-    began = time.monotonic()
-    with concurrent.futures.ThreadPoolExecutor(4) as pool:
-        list(pool.map(send, range(len(bodies))))
-    seconds = time.monotonic() - began
-    rows = options.batches * options.batch_rows
-    return {'rows': rows, 'seconds': round(seconds, 2), 'rows_per_sec': round(rows / seconds),
-            'bytes_a_row_sent': round(sum(map(len, bodies)) / rows, 1)}
-
-
 def cpu_seconds(cluster):
     """Of the servers' processes, so far."""
     ticks = 0
@@ -84,6 +65,31 @@ def cpu_seconds(cluster):
         fields = pathlib.Path(f'/proc/{server.process.pid}/stat').read_text().rsplit(')', 1)[1].split()
         ticks += int(fields[11]) + int(fields[12])
     return ticks / os.sysconf('SC_CLK_TCK')
+
+
+def rate_of_ingest(cluster, options):
+    """Inserts of at most 1,000 rows a host over HTTP, by four connections, into the Distributed table; larger ones have rows of several hosts, as
+    where a sink sends several intervals, or the server joins the inserts of several sinks."""
+    out = {}
+    for rows in (100, 1_000, 6_000, 20_000, 60_000):
+        hosts = max(rows // 1_000, 1)
+        count = min(max(options.inserted // rows, 5), 300)
+        bodies = [gzip.compress(raw(cluster.servers[0], f'{shape(number * hosts, hosts, rows // hosts, 1, 1, options.hosts)} FORMAT RowBinary'), 1)
+                  for number in range(min(20, count))]
+
+        def send(number, bodies=bodies):
+            server = cluster.servers[number % len(cluster.servers)]
+            server.query(f'INSERT INTO rdmascope.flows ({COLUMNS}) FORMAT RowBinary', data=bodies[number % len(bodies)],
+                         insert_distributed_sync=1, gzip=True)
+        began, cpu = time.monotonic(), cpu_seconds(cluster)
+        with concurrent.futures.ThreadPoolExecutor(4) as pool:
+            list(pool.map(send, range(count)))
+        seconds = time.monotonic() - began
+        time.sleep(3)  # the merges that follow are a part of the cost
+        out[f'{rows} rows an insert'] = {'rows_per_sec': round(rows * count / seconds),
+                                         'rows_per_server_cpu_sec': round(rows * count / (cpu_seconds(cluster) - cpu)),
+                                         'bytes_a_row_sent': round(sum(map(len, bodies)) / len(bodies) / rows, 1)}
+    return out
 
 
 def ingest_by_sinks(cluster, folder, options):
@@ -165,7 +171,9 @@ def times(cluster, folder, options):
 def measured(cluster, folder, options):
     if options.probe:
         return {'ingest': ingest_by_sinks(cluster, folder, options)}
-    report = {} if options.sparse else {'ingest': rate_of_ingest(cluster, options)}
+    if options.inserts:
+        return {'ingest': rate_of_ingest(cluster, options)}
+    report = {}
     report['fill'] = fill(cluster, options)
     report['questions before merges'] = times(cluster, folder, options)
     report['sizes'] = sizes(cluster)
@@ -180,8 +188,8 @@ def main():
     parser.add_argument('--hosts', type=int, default=50)
     parser.add_argument('--flows', type=int, default=200)
     parser.add_argument('--minutes', type=int, default=60)
-    parser.add_argument('--batches', type=int, default=100)
-    parser.add_argument('--batch-rows', type=int, default=1000)
+    parser.add_argument('--inserts', action='store_true', help='measure inserts of different sizes, and nothing else')
+    parser.add_argument('--inserted', type=int, default=120_000, help='rows of each size')
     parser.add_argument('--zstd', action='store_true', help='servers compress parts with zstd')
     parser.add_argument('--sparse', action='store_true', help='of each flow only the first and the last row of the hour')
     parser.add_argument('--probe', help='load_probe: measure ingest by sinks, and nothing else')
