@@ -94,7 +94,7 @@ class FleetHosts:
 class FleetDaemon:
     """A daemon that sends rows. kill() and start() again: its spool stays."""
 
-    def __init__(self, hosts, host, folder, url, password, label=None, spool='64MiB'):
+    def __init__(self, hosts, host, folder, url, password, label=None, spool='64MiB', send_interval='0s'):
         self.hosts, self.host = hosts, host
         self.folder = pathlib.Path(folder) / host
         self.folder.mkdir(parents=True)
@@ -108,7 +108,7 @@ class FleetDaemon:
             f'[control]\nsocket = ""\n[prometheus]\nlisten = "{hosts.daemon_address(host)}:9879"\n'
             f'[clickhouse]\nurl = "{url}"\nuser = "default"\npassword_file = "{secret}"\n'
             f'host = {json.dumps(label or host)}\ninterval = "500ms"\nspool = "{self.spool}"\n'
-            f'max_spool_size = "{spool}"\n')
+            f'max_spool_size = "{spool}"\nsend_interval = "{send_interval}"\n')
         self.process = None
         self.log = self.folder / 'log'
 
