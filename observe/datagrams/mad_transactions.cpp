@@ -11,6 +11,8 @@ namespace {
 
 constexpr std::size_t most_kinds = 4096;
 constexpr std::size_t most_open = 65536;
+/// Requests that were given back are forgotten when there are so many: each look at all requests finds many of them.
+constexpr std::size_t enough_given_back = most_open / 16;
 constexpr std::size_t most_peers = 64;
 
 constexpr std::uint8_t send = 0x03;
@@ -94,14 +96,18 @@ void MadTransactions::move(Request& request, std::uint64_t MadFigures::*place) {
     MadFigures& counted = kinds_[request.kind];
     --(counted.*request.place);
     ++(counted.*place);
+    if (request.place != &MadFigures::open) --given_back_;
+    if (place != &MadFigures::open) ++given_back_;
     request.place = place;
 }
 
 /// Requests that were given back are kept only because their programs may send them again, as libibmad does.
 bool MadTransactions::make_room() {
     if (open_.size() < most_open) return true;
+    if (given_back_ < enough_given_back) return false;
     std::erase_if(open_, [](const auto& one) { return one.second.place != &MadFigures::open; });
-    return open_.size() < most_open;
+    given_back_ = 0;
+    return true;
 }
 
 void MadTransactions::note_request(const TracedMad& mad, const wire::Mad& header, const Id& id, Role role) {
@@ -131,6 +137,7 @@ void MadTransactions::note_answer(const TracedMad& mad, const wire::Mad& header,
     --(counted.*request.place);
     counted.latency_ns.record(static_cast<std::uint64_t>(std::max<std::int64_t>(mad.time_ns - request.time_ns, 0)));
     if (status_of(header) != 0) ++counted.errors;
+    if (request.place != &MadFigures::open) --given_back_;
     open_.erase(known);
 }
 

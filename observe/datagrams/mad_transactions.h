@@ -78,6 +78,7 @@ private:
 
     std::map<MadKind, MadFigures> kinds_ = {};
     std::unordered_map<Id, Request, IdHash> open_ = {};
+    std::size_t given_back_ = 0;  ///< of `open_`: those that libibumad returned
     std::uint64_t datagrams_ = 0;
     std::uint64_t uncounted_ = 0;
 };

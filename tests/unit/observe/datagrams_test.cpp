@@ -329,6 +329,33 @@ TEST_F(Transactions, need_whole_headers) {
     EXPECT_EQ(transactions.uncounted(), 1);
 }
 
+/// 65,536 requests are known at most. Those that came back make room, together; those that are open do not.
+TEST_F(Transactions, that_came_back_make_room_for_others) {
+    const auto send = [&](std::uint64_t from, std::uint64_t to) {
+        for (std::uint64_t id = from; id < to; ++id) add(datagram(0x81, 0x01, 0x11, id, 24), MadEvent::sent, 1000);
+    };
+    const auto come_back = [&](std::uint64_t from, std::uint64_t to) {
+        for (std::uint64_t id = from; id < to; ++id)
+            add(datagram(0x81, 0x01, 0x11, id, 24), MadEvent::returned, 2000, ETIMEDOUT);
+    };
+    send(0, 65'536);
+    send(65'536, 65'636);
+    EXPECT_EQ(transactions.uncounted(), 100);
+    come_back(0, 4'096);
+    send(65'636, 69'732);
+    EXPECT_EQ(transactions.uncounted(), 100);
+    send(69'732, 69'742);
+    EXPECT_EQ(transactions.uncounted(), 110);
+    // What was forgotten is a new request when it is sent again; there is no room for it.
+    send(0, 1);
+    const MadFigures& figures = only(Role::asks);
+    EXPECT_EQ(transactions.uncounted(), 111);
+    EXPECT_EQ(figures.count, 69'743);
+    EXPECT_EQ(figures.repeats, 0);
+    EXPECT_EQ(figures.timed_out, 4'096);
+    EXPECT_EQ(figures.open, 65'536);
+}
+
 TEST_F(Transactions, table_counts_peers_without_a_place) {
     // 64 LIDs have places of their own; two more requests go to others.
     for (std::uint16_t lid = 1; lid <= 66; ++lid) add(datagram(3, 0x12, 0x11, lid), MadEvent::sent, 1000, 0, lid);
