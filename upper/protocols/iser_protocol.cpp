@@ -18,7 +18,7 @@ constexpr std::uint32_t pdu_at = wire::iser_header_bytes;
 constexpr std::uint32_t iser_data_at = pdu_at + wire::iscsi_header_bytes;
 constexpr std::uint32_t iser_cdb_at = pdu_at + 32;
 
-/// Four bytes with two flags: zero-based addresses and SENDs with Invalidate are not supported. RFC 7145, A.
+/// Four bytes with two flags: zero-based addresses and SENDs with Invalidate are not supported. IBTA annex A12.
 bool iser_read_private_data(base::Bytes data, ConnectionFacts&) {
     constexpr std::size_t size = 4;
     if (data.size() < size) return false;
