@@ -191,12 +191,9 @@ struct EventRow {
 };
 
 constexpr EventRow event_rows[] = {
-    {"rdma_cma:cm_qp_create", queue_pair_made},
-    {"rdma_cma:cm_qp_destroy", queue_pair_destroyed},
-    {"rdma_cma:cm_event_handler", connection_event},
-    {"rdma_cma:cm_send_req", queue_pair_named},
-    {"rdma_cma:cm_send_rep", queue_pair_named},
-    {"rdma_cma:cm_id_destroy", identifier_destroyed},
+    {"rdma_cma:cm_qp_create", queue_pair_made},      {"rdma_cma:cm_qp_destroy", queue_pair_destroyed},
+    {"rdma_cma:cm_event_handler", connection_event}, {"rdma_cma:cm_send_req", queue_pair_named},
+    {"rdma_cma:cm_send_rep", queue_pair_named},      {"rdma_cma:cm_id_destroy", identifier_destroyed},
 };
 
 }  // namespace
