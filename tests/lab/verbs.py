@@ -11,7 +11,7 @@ import subprocess
 import sys
 
 import machines
-from machines import A, ADDRESS, B
+from machines import A, B
 
 # siw's parameters in guest B, and the settings of our side. siw asks for no peer-to-peer set-up unless it is configured.
 MODES = {
