@@ -280,7 +280,7 @@ TEST(UdpPorts, TunnelsAreThoseThatTheDissectorFollows) {
         octets[22] = static_cast<std::byte>(port >> 8);
         octets[23] = static_cast<std::byte>(port);
         const auto dissection = whole_of(octets, wire::LinkType::raw);
-        const bool followed = support::chain(dissection) != "ipv4:udp";
+        const bool followed = support::chain(dissection) != "raw:ip:udp";
         EXPECT_EQ(followed, port == wire::udp_port::roce || wire::udp_port::is_tunnel(static_cast<std::uint16_t>(port)))
             << port << ' ' << support::chain(dissection);
     }
