@@ -1,7 +1,6 @@
 #include "metrics/measure/engine/engine.h"
 
 #include <algorithm>
-#include <bit>
 #include <cstddef>
 #include <span>
 
