@@ -125,7 +125,7 @@ std::string contradiction_of(const IoOptions& options) {
     if (options.by && options.each) return "--by and --each are given: rows are groups, or single commands";
     if (options.each && options.interval_ns)
         return "--each and --interval are given: rows are single commands, or kinds in an interval";
-    if (const std::string error = contradiction_of_rows(options); !error.empty()) return error;
+    if (std::string error = contradiction_of_rows(options); !error.empty()) return error;
     return options.each ? unknown_column(each_columns(), options) : unknown_column(kind_columns(), options);
 }
 

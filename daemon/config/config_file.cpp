@@ -194,7 +194,7 @@ private:
         std::vector<std::string_view> known;
         for (const Key& key : keys())
             if (key.section == section) known.push_back(key.name);
-        if (section == "recorder") known.push_back("trigger");
+        if (section == "recorder") known.emplace_back("trigger");
         std::string meant = base::did_you_mean(name, known);
         for (const Key& key : keys())
             if (meant.empty() && key.name == name) meant = fmt::format(", did you mean '{}'?", key.path());
