@@ -12,4 +12,8 @@ inline std::string printable(std::string_view text) {
     return out;
 }
 
+/// Text of a file for a terminal: one line of at most 60 bytes, as append_printable() prints them, and "..." if more
+/// follow.
+std::string excerpt(std::string_view text);
+
 }  // namespace base

@@ -1,3 +1,18 @@
+# rdma_verbs_option(<variable> <description>): an option of a part that needs the headers of rdma-core; the default is
+# whether they are found. Sets VERBS_INCLUDE_DIR and RDMACM_INCLUDE_DIR.
+function(rdma_verbs_option variable description)
+  find_path(VERBS_INCLUDE_DIR infiniband/verbs.h)
+  find_path(RDMACM_INCLUDE_DIR rdma/rdma_cma.h)
+  set(found FALSE)
+  if(VERBS_INCLUDE_DIR AND RDMACM_INCLUDE_DIR)
+    set(found TRUE)
+  endif()
+  option(${variable} "${description}" ${found})
+  if(${variable} AND NOT found)
+    message(FATAL_ERROR "${variable} asks for the headers of rdma-core (Debian: libibverbs-dev, librdmacm-dev)")
+  endif()
+endfunction()
+
 # Every library rdmascope stands on, found once; each folder names what it links.
 find_package(PkgConfig REQUIRED)
 find_package(fmt REQUIRED)

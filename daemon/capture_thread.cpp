@@ -1,7 +1,6 @@
 #include "daemon/capture_thread.h"
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <chrono>
 #include <future>

@@ -1,7 +1,6 @@
 #include "daemon/fleet_feed.h"
 
 #include <array>
-#include <climits>
 #include <fmt/core.h>
 #include <sys/stat.h>
 #include <unistd.h>

@@ -1,6 +1,5 @@
 #include "daemon/frame_requests.h"
 
-#include <algorithm>
 #include <fmt/core.h>
 
 namespace service {

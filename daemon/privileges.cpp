@@ -1,6 +1,5 @@
 #include "daemon/privileges.h"
 
-#include <array>
 #include <cap-ng.h>
 #include <cerrno>
 #include <cstring>

@@ -13,14 +13,12 @@
 #include <poll.h>
 #include <sched.h>
 #include <set>
-#include <span>
 #include <string_view>
 #include <sys/eventfd.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
-#include <system_error>
 #include <thread>
 #include <unistd.h>
 #include <utility>

@@ -5,7 +5,6 @@
 #include "wire/erf.h"
 #include "wire/ipv4.h"
 #include "wire/ipv6.h"
-#include "wire/mpa.h"
 #include "wire/pppoe.h"
 #include "wire/udp.h"
 

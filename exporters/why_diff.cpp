@@ -1,7 +1,6 @@
 #include "exporters/why_diff.h"
 
 #include <algorithm>
-#include <cmath>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 

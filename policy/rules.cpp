@@ -16,8 +16,8 @@
 #include "base/ascii.h"
 #include "base/file.h"
 #include "base/open_file.h"
+#include "base/printable.h"
 #include "base/similar.h"
-#include "base/text_format.h"
 #include "exporters/filter/flow_filter.h"
 #include "policy/dscp.h"
 
@@ -39,14 +39,6 @@ constexpr std::array<std::string_view, 21> rule_keys{
 constexpr std::array<std::string_view, 9> protocol_words{"nvme", "nfs", "iser",    "srp",  "smb",
                                                          "rpc",  "rds", "rsocket", "ipoib"};
 
-/// Text of the file for a terminal: one line, not too long.
-std::string shown(std::string_view text) {
-    constexpr std::size_t longest = 60;
-    std::string out;
-    base::append_printable(out, text.substr(0, longest));
-    return text.size() > longest ? out + "..." : out;
-}
-
 class RuleReader {
 public:
     explicit RuleReader(std::string path) : path_(std::move(path)) {}
@@ -55,7 +47,7 @@ public:
         try {
             read_root(toml::parse(text, std::string_view(path_)));
         } catch (const toml::parse_error& error) {
-            add_mistake(error.source().begin, "invalid TOML: " + shown(error.description()));
+            add_mistake(error.source().begin, "invalid TOML: " + base::excerpt(error.description()));
         }
         if (!mistakes_.empty()) return base::Failure{errors()};
         return std::move(rules_);
@@ -87,7 +79,7 @@ private:
                 add_mistake(key.source().begin,
                             fmt::format("{}: there is no such key; rules are tables [[rule]], names of addresses are "
                                         "in [labels]",
-                                        shown(key.str())));
+                                        base::excerpt(key.str())));
         if (const toml::node* const labels = root.get("labels")) read_labels(*labels);
         const toml::node* const rules = root.get("rule");
         const toml::array* const tables = rules == nullptr ? nullptr : rules->as_array();
@@ -151,7 +143,7 @@ private:
     /// A value of a list has a place of its own; any other that of its key.
     void refuse(const toml::node& node, std::string_view key, std::string_view expected) {
         const auto place = &node == value_ ? value_place_ : node.source().begin;
-        add_mistake(place, fmt::format("{}: {} is expected", shown(key), expected));
+        add_mistake(place, fmt::format("{}: {} is expected", base::excerpt(key), expected));
     }
 
     /// One value, or a list of values.
@@ -195,7 +187,7 @@ private:
         if (key == "name") {
             const auto* const text = node.as_string();
             if (text == nullptr || text->get().empty()) return expect("a text");
-            rule.name = shown(text->get());
+            rule.name = base::excerpt(text->get());
         } else if (key == "match") {
             const auto* const text = node.as_string();
             if (text == nullptr) return expect("an expression of flows --filter, in quotes,");
@@ -217,8 +209,8 @@ private:
             rule.encryption = truth->get();
         } else if (!read_selection(key, node, rule.selection) && !read_class(key, node, rule) &&
                    !read_ports(key, node, rule)) {
-            add_mistake(place,
-                        fmt::format("{}: there is no such key{}", shown(key), base::did_you_mean(key, rule_keys)));
+            add_mistake(place, fmt::format("{}: there is no such key{}", base::excerpt(key),
+                                           base::did_you_mean(key, rule_keys)));
         }
     }
 
@@ -295,7 +287,7 @@ private:
         for_each_text(node, key, "a protocol such as \"nvme\"", [&](const toml::node& one, const std::string& text) {
             std::string word = base::lowered(text);
             if (std::ranges::find(protocol_words, word) == protocol_words.end())
-                add_mistake(one.source().begin, fmt::format("protocol: io recognises no {}{}", shown(text),
+                add_mistake(one.source().begin, fmt::format("protocol: io recognises no {}{}", base::excerpt(text),
                                                             base::did_you_mean(word, protocol_words)));
             into.push_back(std::move(word));
         });

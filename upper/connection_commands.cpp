@@ -321,7 +321,8 @@ void Connection::data_ends(unsigned side, Message& message, base::Bytes head) {
     progress.data_end_ns = std::max(progress.data_end_ns, message.end_ns);
     progress.data_last_frame = std::max(progress.data_last_frame, message.last_frame);
     (is_read ? progress.moved_out_bytes : progress.moved_in_bytes) += message.length;
-    if (command->wants_data) protocol_->read_data(command->detail, head, facts_);
+    // A command may be older than what is known of the protocol.
+    if (command->wants_data && protocol_->read_data != nullptr) protocol_->read_data(command->detail, head, facts_);
     if (message.holds_message && !head.empty()) take_moved_message(*command, is_read, head);
     const base::Bytes data = message.wants_head ? head : base::Bytes{};
     if (message.first_frame == message.last_frame && data.empty()) return;  // reported when it began

@@ -27,7 +27,8 @@ base::Bytes MessageWriter::describe_head(const MessageNote& note) {
                           dissection_);
     if (dissection_.layer_count == 0) return note.head;
     const std::uint32_t detail = note.command == nullptr ? 0 : note.command->detail;
-    if (!is_data) dissection_.layers[0].variant = protocol.variant(note.connection.facts(), detail);
+    if (!is_data && protocol.variant != nullptr)
+        dissection_.layers[0].variant = protocol.variant(note.connection.facts(), detail);
     if (protocol.add_layers != nullptr) protocol.add_layers(note.head, detail, dissection_);
     return note.head;
 }

@@ -172,8 +172,8 @@ struct Protocol {
     /// What a SEND of `length` bytes is, judged by `head`, the captured part of its beginning.
     Shape (*shape)(base::Bytes head, std::uint64_t length);
     void (*parse)(base::Bytes head, std::uint64_t length, bool from_initiator, ConnectionFacts& facts, Said& said);
-    /// Reads the beginning of the data of a request with `wants_data`.
-    void (*read_data)(std::uint32_t detail, base::Bytes data, ConnectionFacts& facts);
+    /// Reads the beginning of the data of a request with `wants_data`; nullptr if no request has `wants_data`.
+    void (*read_data)(std::uint32_t detail, base::Bytes data, ConnectionFacts& facts) = nullptr;
     StatusMeaning (*status)(std::uint32_t detail, std::uint32_t status);
     /// Is called after parse(), and reads the parts of a response whose meaning depends on the request; nullptr if no
     /// part depends on the request.
@@ -210,8 +210,9 @@ struct Protocol {
     dissect::LayerId response_layer;
     dissect::LayerId data_layer;  ///< for the data of a request with `wants_data`
     dissect::LayerId datagram_layer = dissect::LayerId::none;
-    std::array<dissect::LayerId, 3> private_data_layers;                          ///< of REQ, REP, REJ
-    std::uint8_t (*variant)(const ConnectionFacts& facts, std::uint32_t detail);  ///< LayerRef::variant
+    std::array<dissect::LayerId, 3> private_data_layers;  ///< of REQ, REP, REJ
+    /// LayerRef::variant of the layers of requests and responses; nullptr: 0.
+    std::uint8_t (*variant)(const ConnectionFacts& facts, std::uint32_t detail) = nullptr;
     /// Adds layers whose kind depends on the command.
     void (*add_layers)(base::Bytes head, std::uint32_t detail, dissect::Dissection& out) = nullptr;
 };

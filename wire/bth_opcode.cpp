@@ -149,8 +149,6 @@ constexpr std::array<ValueName, named_bth_opcode_count> make_value_names() {
 constinit const std::array<BthOpcode, 256> bth_opcodes = make_opcodes();
 constinit const std::array<ValueName, named_bth_opcode_count> bth_opcode_names = make_value_names();
 
-std::string_view bth_opcode_name(std::uint8_t opcode) { return names[opcode].view(); }
-
 std::string_view bth_message_name(std::uint8_t opcode) {
     const BthOpcode& found = bth_opcode(opcode);
     if (!found.known()) return "";

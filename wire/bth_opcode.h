@@ -87,9 +87,8 @@ inline const BthOpcode& bth_opcode(std::uint8_t opcode) { return bth_opcodes[opc
 inline constexpr std::size_t named_bth_opcode_count = 90;
 extern const std::array<ValueName, named_bth_opcode_count> bth_opcode_names;
 
-/// Of one opcode, without a search; empty where it has none.
-std::string_view bth_opcode_name(std::uint8_t opcode);
-/// The same without its service, and in one spelling for all services: "SEND Only with Immediate".
+/// An opcode's name without its service, in one spelling for all services: "SEND Only with Immediate". Empty for reserved
+/// opcodes.
 std::string_view bth_message_name(std::uint8_t opcode);
 
 /// "RC", "UC", ...; empty for reserved opcodes.

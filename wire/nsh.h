@@ -25,7 +25,7 @@ inline constexpr std::uint8_t ethernet = 3;
 inline constexpr std::uint8_t nsh = 4;
 inline constexpr std::uint8_t mpls = 5;
 
-/// RFC 8300, 9.1.5; VXLAN-GPE has the same numbers.
+/// RFC 8300, 9.1.6; VXLAN-GPE has the same numbers.
 inline constexpr ValueName names[] = {{ipv4, "IPv4"}, {ipv6, "IPv6"}, {ethernet, "Ethernet"}, {nsh, "NSH"}, {mpls, "MPLS"}};
 }  // namespace nsh_protocol
 

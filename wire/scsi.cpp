@@ -1,7 +1,6 @@
 #include "wire/scsi.h"
 
 #include <algorithm>
-#include <span>
 
 namespace wire {
 

@@ -1,7 +1,5 @@
 #include "wire/smb2.h"
 
-#include <array>
-
 namespace wire {
 
 namespace {

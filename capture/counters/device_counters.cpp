@@ -7,21 +7,13 @@
 #include <tuple>
 
 #include "base/file.h"
+#include "capture/counters/folder_entries.h"
 
 namespace capture::counters {
 
 namespace {
 
 namespace fs = std::filesystem;
-
-/// The names in a folder; empty if there is no such folder.
-std::vector<fs::path> entries(const fs::path& folder) {
-    std::vector<fs::path> found;
-    std::error_code fault;
-    for (fs::directory_iterator at(folder, fault); !fault && at != fs::directory_iterator(); at.increment(fault))
-        found.push_back(at->path());
-    return found;
-}
 
 /// Absent where the file holds no number.
 std::optional<std::uint64_t> read_number(const fs::path& path) {
@@ -34,7 +26,7 @@ std::optional<std::uint64_t> read_number(const fs::path& path) {
 
 void read_folder(const fs::path& folder, const std::string& device, std::uint32_t port,
                  std::vector<DeviceCounterValue>& out) {
-    for (const fs::path& file : entries(folder)) {
+    for (const fs::path& file : folder_entries(folder)) {
         if (file.filename() == "lifespan") continue;
         if (const auto value = read_number(file)) out.push_back({device, port, file.filename(), *value});
     }
@@ -44,10 +36,10 @@ void read_folder(const fs::path& folder, const std::string& device, std::uint32_
 
 std::vector<DeviceCounterValue> read_device_counters(const std::string& root) {
     std::vector<DeviceCounterValue> counters;
-    for (const fs::path& device : entries(root)) {
+    for (const fs::path& device : folder_entries(root)) {
         const std::string name = device.filename();
         read_folder(device / "hw_counters", name, 0, counters);
-        for (const fs::path& port : entries(device / "ports")) {
+        for (const fs::path& port : folder_entries(device / "ports")) {
             std::uint32_t number = 0;
             const std::string text = port.filename();
             std::from_chars(text.data(), text.data() + text.size(), number);

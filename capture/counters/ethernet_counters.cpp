@@ -15,6 +15,7 @@
 
 #include "base/descriptor.h"
 #include "base/file.h"
+#include "capture/counters/folder_entries.h"
 
 namespace capture::counters {
 
@@ -48,14 +49,6 @@ struct Request {
     const char* behind() const { return reinterpret_cast<const char*>(octets.data()) + sizeof(Header); }
     std::vector<std::uint64_t> octets;
 };
-
-std::vector<fs::path> folder_entries(const fs::path& folder) {
-    std::vector<fs::path> found;
-    std::error_code fault;
-    for (fs::directory_iterator at(folder, fault); !fault && at != fs::directory_iterator(); at.increment(fault))
-        found.push_back(at->path());
-    return found;
-}
 
 }  // namespace
 

@@ -1,8 +1,6 @@
 #include "capture/counters/meaning.h"
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 
 namespace capture::counters {
 namespace {

@@ -1,7 +1,6 @@
 #include "capture/files/octet_reader.h"
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstring>
 #include <fmt/core.h>

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <arpa/inet.h>
-#include <array>
 #include <bit>
 #include <cerrno>
 #include <cstring>

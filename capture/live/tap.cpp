@@ -1,7 +1,6 @@
 #include "capture/live/tap.h"
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <chrono>
 #include <cstring>

@@ -4,7 +4,6 @@
 #include <array>
 #include <filesystem>
 #include <fmt/core.h>
-#include <limits>
 #include <sched.h>
 
 #include "base/memory_size.h"
@@ -22,15 +21,13 @@ namespace {
 using options::Section;
 using Row = options::Option<AnalysisOptions>;
 
-constexpr std::uint64_t most_packets = std::numeric_limits<std::int64_t>::max();
-
 std::string take_autostop(AnalysisOptions& options, const std::string& value) {
     const std::string_view text(value);
     if (text.starts_with("duration:"))
         return options::duration<&AnalysisOptions::duration_ns>(options,
                                                                 value.substr(std::string_view("duration:").size()));
     if (text.starts_with("packets:"))
-        return options::number<1, most_packets, &AnalysisOptions::max_packets>(
+        return options::number<1, options::most_packets, &AnalysisOptions::max_packets>(
             options, value.substr(std::string_view("packets:").size()));
     return "duration:SECONDS or packets:COUNT";
 }
@@ -41,14 +38,8 @@ std::string take_connect(AnalysisOptions& options, const std::string& value) {
 }
 
 constexpr std::array shared_rows{
-    Row{{'i', "interface", "IFACE", "capture on IFACE, or on `any`; repeatable"},
-        Section::source,
-        options::append<&AnalysisOptions::interfaces>},
-    Row{{'r', "read-file", "FILE",
-         "read a pcap, pcapng or ERF file, also compressed; `-` is standard input; repeatable: files are merged by "
-         "time"},
-        Section::source,
-        options::append<&AnalysisOptions::read_paths>},
+    options::interface<AnalysisOptions>,
+    options::read_file<AnalysisOptions>,
     Row{{0, "trace", "FILE",
          "with -r: what programs did meanwhile, as `rdmascope run --trace FILE` recorded it (with -i, programs "
          "that are traced are read without being asked for)"},
@@ -84,12 +75,8 @@ constexpr std::array shared_rows{
     options::buffer_size<AnalysisOptions>,
     options::no_promiscuous<AnalysisOptions>,
 
-    Row{{'c', {}, "COUNT", "stop after COUNT packets that the expression selects"},
-        Section::selection,
-        options::number<1, most_packets, &AnalysisOptions::max_packets>},
-    Row{{0, "seconds", "N", "stop N seconds after the beginning; of a file, by its own clock"},
-        Section::selection,
-        options::duration<&AnalysisOptions::duration_ns>},
+    options::packet_count<AnalysisOptions>,
+    options::seconds<AnalysisOptions>,
     Row{{'a', "autostop", "duration:N", "the same, as tshark has it; packets:N is -c N"},
         Section::selection,
         take_autostop},

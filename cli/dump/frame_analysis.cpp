@@ -7,7 +7,6 @@
 #include <string>
 #include <string_view>
 
-#include "base/quantities.h"
 #include "capture/files/file_source.h"
 #include "cli/progress.h"
 #include "cli/selection.h"
@@ -69,11 +68,6 @@ std::string terminate_words(std::uint64_t value) {
     return text;
 }
 
-std::string message_words(const FrameNote::Message& message) {
-    return fmt::format("{} {}, {}", metrics::name_of(message.operation), message.number,
-                       base::format_counted(message.bytes, "byte"));
-}
-
 bool has_event(const FrameNote& note, EventKind kind) {
     return std::ranges::any_of(
         note.events, [&](const FrameNote::Event& event) { return event.kind == kind && event.flow == note.flow; });
@@ -116,14 +110,14 @@ private:
 void describe_messages(const FrameNote& note, Describer& describer) {
     using F = AnalysisField;
     for (const FrameNote::Message& message : note.messages) {
-        describer.text(F::message, message_words(message));
+        describer.text(F::message, text_of(message));
         describer.number(F::message_number, message.number);
         describer.text(F::message_operation, metrics::name_of(message.operation));
         describer.number(F::message_bytes, message.bytes);
         if (message.first_frame != note.frame) describer.frame(F::message_first_frame, message.first_frame);
     }
     for (const FrameNote::Message& message : note.answers) {
-        describer.text(F::answer, message_words(message));
+        describer.text(F::answer, text_of(message));
         describer.frame(F::request_in, message.last_frame);
         describer.maybe(F::response_time, message.latency_ns);
     }

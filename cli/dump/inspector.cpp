@@ -15,7 +15,9 @@
 #include "dissect/filter/filter.h"
 #include "dissect/output/analysis_fields.h"
 #include "dissect/output/chosen_fields.h"
+#include "dissect/output/command_fields.h"
 #include "dissect/output/ek.h"
+#include "dissect/output/frame_fields.h"
 #include "dissect/output/hex.h"
 #include "dissect/output/json.h"
 #include "dissect/output/text_line.h"
@@ -118,6 +120,7 @@ constexpr dissect::LayerSet layers_of_iwarp() {
     return layers;
 }
 
+/// The last group of RDMASCOPE_LAYERS.
 constexpr dissect::LayerSet layers_of_commands() {
     dissect::LayerSet layers;
     for (auto id = static_cast<unsigned>(dissect::LayerId::nvme_command); id < dissect::layer_count; ++id)
@@ -125,15 +128,13 @@ constexpr dissect::LayerSet layers_of_commands() {
     return layers;
 }
 
-/// Whether a field of the frame depends on its commands.
+/// Whether a field of the frame depends on its commands. Those of layers say so by their layers.
 bool is_of_commands(std::string_view field) {
-    return field == "rdma" || field.starts_with("rdma.io") || field.starts_with("rdma.ulp") ||
-           field.starts_with("nvme") || field.starts_with("rpc") || field.starts_with("nfs") ||
-           field.starts_with("mount.") || field.starts_with("nlm.") || field.starts_with("iser.") ||
-           field.starts_with("iscsi.") || field.starts_with("scsi") || field.starts_with("rdma.srp") ||
-           field.starts_with("smb") || field.starts_with("ipoib") || field.starts_with("arp.") ||
-           field.starts_with("rdma.ipoib") || field.starts_with("rdma.rds") || field.starts_with("rdma.rsocket") ||
-           field.starts_with("rdma.scsi");
+    const auto has = [field](const auto& rows) {
+        return std::ranges::any_of(rows, [field](const auto& row) { return row.info.name == field; });
+    };
+    return field == output::unit_heading.name || field == output::command_heading.name ||
+           has(output::connection_fields()) || has(output::command_fields());
 }
 
 /// Steps that take time and are not needed for each output.

@@ -17,8 +17,6 @@ namespace {
 using options::Section;
 using Row = options::Option<IoOptions>;
 
-constexpr std::uint64_t most_frames = std::numeric_limits<std::int64_t>::max();
-
 template <Form form>
 std::string choose_form(IoOptions& options, const std::string& /*value*/) {
     options.two_forms = options.two_forms || (options.form != Form::table && options.form != form);
@@ -37,24 +35,14 @@ std::string take_by(IoOptions& options, const std::string& value) {
 }
 
 constexpr std::array io_rows{
-    Row{{'i', "interface", "IFACE", "capture on IFACE, or on `any`; repeatable"},
-        Section::source,
-        options::append<&IoOptions::interfaces>},
-    Row{{'r', "read-file", "FILE",
-         "read a pcap, pcapng or ERF file, also compressed; `-` is standard input; repeatable: files are merged by "
-         "time"},
-        Section::source,
-        options::append<&IoOptions::read_paths>},
+    options::interface<IoOptions>,
+    options::read_file<IoOptions>,
     options::snapshot_length<IoOptions>,
     options::buffer_size<IoOptions>,
     options::no_promiscuous<IoOptions>,
 
-    Row{{'c', {}, "COUNT", "stop after COUNT packets that the expression selects"},
-        Section::selection,
-        options::number<1, most_frames, &IoOptions::max_packets>},
-    Row{{0, "seconds", "N", "stop N seconds after the beginning; of a file, by its own clock"},
-        Section::selection,
-        options::duration<&IoOptions::duration_ns>},
+    options::packet_count<IoOptions>,
+    options::seconds<IoOptions>,
     options::expression_file<IoOptions>,
     Row{{0, "flow", "ID", "only the connection of this flow; `rdmascope flows` lists the IDs"},
         Section::selection,
@@ -137,7 +125,7 @@ std::string contradiction_of(const IoOptions& options) {
     if (options.by && options.each) return "--by and --each are given: rows are groups, or single commands";
     if (options.each && options.interval_ns)
         return "--each and --interval are given: rows are single commands, or kinds in an interval";
-    if (const std::string error = contradiction_of_rows(options); !error.empty()) return error;
+    if (std::string error = contradiction_of_rows(options); !error.empty()) return error;
     return options.each ? unknown_column(each_columns(), options) : unknown_column(kind_columns(), options);
 }
 

@@ -36,6 +36,35 @@ inline constexpr Option<Settings> help{help_text, Section::other, turn_on<&Setti
 template <class Settings>
 inline constexpr Option<Settings> version{version_text, Section::other, turn_on<&Settings::version>};
 
+// Sources.
+
+template <class Settings>
+inline constexpr Option<Settings> interface {
+    {'i', "interface", "IFACE", "capture on IFACE, or on `any`; repeatable"}, Section::source,
+        append<&Settings::interfaces>
+};
+
+template <class Settings>
+inline constexpr Option<Settings> read_file{
+    {'r', "read-file", "FILE",
+     "read a pcap, pcapng or ERF file, also compressed; `-` is standard input; repeatable: files are merged by time"},
+    Section::source,
+    append<&Settings::read_paths>};
+
+inline constexpr std::uint64_t most_packets = std::numeric_limits<std::int64_t>::max();
+
+template <class Settings>
+inline constexpr Option<Settings> packet_count{
+    {'c', {}, "COUNT", "stop after COUNT packets that the expression selects"},
+    Section::selection,
+    number<1, most_packets, &Settings::max_packets>};
+
+template <class Settings>
+inline constexpr Option<Settings> seconds{
+    {0, "seconds", "N", "stop N seconds after the beginning; of a file, by its own clock"},
+    Section::selection,
+    duration<&Settings::duration_ns>};
+
 // Capturing.
 
 template <class Settings>

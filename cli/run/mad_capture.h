@@ -27,7 +27,6 @@ public:
     /// After an error the figures continue, and the capture does not.
     base::Result<void> add(std::span<const trace::Record> records, const std::deque<trace::Process>& processes);
     base::Result<void> close();
-    bool saw_any() const { return transactions_.datagrams() > 0; }
     /// Tables with newlines; empty without datagrams.
     std::string text() const;
 

@@ -11,6 +11,7 @@
 
 #include "base/file.h"
 #include "base/open_file.h"
+#include "base/printable.h"
 #include "base/similar.h"
 #include "base/text_format.h"
 #include "daemon/config/config_table.h"
@@ -27,16 +28,8 @@ struct Mistake {
     std::string text;
 };
 
-/// Text of a file or of toml++ for a terminal: one line, not too long.
-std::string shown(std::string_view text) {
-    constexpr std::size_t longest = 60;
-    std::string out;
-    base::append_printable(out, text.substr(0, longest));
-    return text.size() > longest ? out + "..." : out;
-}
-
 std::string given(const toml::node& node) {
-    if (const auto* text = node.as_string()) return fmt::format("\"{}\"", shown(text->get()));
+    if (const auto* text = node.as_string()) return fmt::format("\"{}\"", base::excerpt(text->get()));
     if (const auto* number = node.as_integer()) return fmt::format("{}", number->get());
     if (const auto* number = node.as_floating_point()) return fmt::format("{}", number->get());
     if (const auto* truth = node.as_boolean()) return truth->get() ? "true" : "false";
@@ -99,7 +92,7 @@ private:
             const std::string_view what = description.substr(at + redefined.size());
             const std::size_t quote = what.find('\'');
             const std::string_view name = what.substr(std::min(quote, what.size()));
-            return fmt::format("{} is given twice", shown(name.substr(0, name.find('\'', 1) + 1)));
+            return fmt::format("{} is given twice", base::excerpt(name.substr(0, name.find('\'', 1) + 1)));
         }
         constexpr std::string_view where = "Error while parsing ";
         if (description.starts_with(where)) description.remove_prefix(where.size());
@@ -132,7 +125,7 @@ private:
     void read_section(std::string_view section, const toml::table& table, TriggerConfig* trigger,
                       const std::string& path) {
         for (const auto& [name, node] : table) {
-            const std::string full = fmt::format("{}.{}", path, shown(name.str()));
+            const std::string full = fmt::format("{}.{}", path, base::excerpt(name.str()));
             const Key* key = find_key(fmt::format("{}.{}", section, name.str()));
             places_[full] = node.source().begin;
             if (key != nullptr)
@@ -194,14 +187,14 @@ private:
             for (const Key& key : keys())
                 if (key.name == name && key.section != trigger_section)
                     return fmt::format("{0}: this key is in no section, it belongs under [{1}]", name, key.section);
-        return fmt::format("{}: there is no such section{}", shown(name), base::did_you_mean(name, known));
+        return fmt::format("{}: there is no such section{}", base::excerpt(name), base::did_you_mean(name, known));
     }
 
     static std::string unknown_key(std::string_view section, std::string_view name) {
         std::vector<std::string_view> known;
         for (const Key& key : keys())
             if (key.section == section) known.push_back(key.name);
-        if (section == "recorder") known.push_back("trigger");
+        if (section == "recorder") known.emplace_back("trigger");
         std::string meant = base::did_you_mean(name, known);
         for (const Key& key : keys())
             if (meant.empty() && key.name == name) meant = fmt::format(", did you mean '{}'?", key.path());

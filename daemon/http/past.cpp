@@ -1,6 +1,5 @@
 #include "daemon/http/past.h"
 
-#include <algorithm>
 #include <chrono>
 #include <nlohmann/json.hpp>
 #include <optional>

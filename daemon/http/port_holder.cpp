@@ -1,12 +1,10 @@
 #include "daemon/http/port_holder.h"
 
 #include <array>
-#include <charconv>
 #include <filesystem>
 #include <fmt/core.h>
 #include <set>
 #include <sstream>
-#include <string_view>
 #include <system_error>
 
 #include "base/file.h"

@@ -5,7 +5,6 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "base/similar.h"
 #include "daemon/server/flows_body.h"
 #include "daemon/server/status_json.h"
 #include "exporters/device_json.h"

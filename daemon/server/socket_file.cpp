@@ -1,6 +1,5 @@
 #include "daemon/server/socket_file.h"
 
-#include <array>
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>

@@ -1,5 +1,4 @@
 #include <array>
-#include <cstdlib>
 #include <ctime>
 
 #include "base/ascii.h"

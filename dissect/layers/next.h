@@ -82,7 +82,7 @@ inline LayerId after_next_header(Context& context, std::uint8_t protocol) {
     }
 }
 
-/// The next protocols that NSH and VXLAN-GPE share. RFC 8300, 9.1.5.
+/// The next protocols that NSH and VXLAN-GPE share. RFC 8300, 9.1.6.
 inline LayerId after_nsh_protocol(std::uint8_t protocol) {
     switch (protocol) {
         case wire::nsh_protocol::ipv4: return LayerId::ipv4;

@@ -1,7 +1,6 @@
 #include "wire/nvme.h"
 
 #include <algorithm>
-#include <array>
 #include <string_view>
 
 #include "dissect/layer_table.h"

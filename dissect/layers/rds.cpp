@@ -1,7 +1,5 @@
 #include "wire/rds.h"
 
-#include <algorithm>
-
 #include "dissect/layer_table.h"
 #include "dissect/layers/describing.h"
 #include "dissect/layers/protocols.h"

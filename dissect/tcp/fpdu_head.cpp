@@ -1,7 +1,5 @@
 #include "dissect/tcp/fpdu_head.h"
 
-#include <array>
-
 #include "wire/ddp.h"
 #include "wire/rdmap.h"
 #include "wire/terminate.h"

@@ -4,7 +4,6 @@
 #include <array>
 #include <elf.h>
 #include <fmt/core.h>
-#include <map>
 #include <set>
 
 #include "base/printable.h"

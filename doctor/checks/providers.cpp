@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <fmt/core.h>
-#include <set>
 
 #include "base/shell_word.h"
 #include "doctor/checks/check.h"

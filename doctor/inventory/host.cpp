@@ -1,4 +1,3 @@
-#include <array>
 
 #include "base/ascii.h"
 #include "doctor/inventory/readers.h"

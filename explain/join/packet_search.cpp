@@ -2,10 +2,8 @@
 
 #include <algorithm>
 #include <arpa/inet.h>
-#include <array>
 #include <fmt/core.h>
 #include <initializer_list>
-#include <limits>
 #include <string_view>
 
 #include "base/clock.h"

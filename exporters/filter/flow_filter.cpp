@@ -1,6 +1,5 @@
 #include "exporters/filter/flow_filter.h"
 
-#include <array>
 #include <fmt/format.h>
 #include <vector>
 

@@ -1,6 +1,5 @@
 #include "exporters/prometheus/devices.h"
 
-#include <array>
 #include <map>
 #include <optional>
 #include <set>

@@ -1,6 +1,5 @@
 #include "exporters/prometheus/front_page.h"
 
-#include <cmath>
 #include <fmt/core.h>
 
 #include "base/quantities.h"

@@ -1,7 +1,6 @@
 #include "exporters/prometheus/labels.h"
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 
 namespace exporters::prometheus {

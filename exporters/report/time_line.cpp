@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "metrics/figures/latencies.h"
-
 namespace exporters::report {
 
 namespace {

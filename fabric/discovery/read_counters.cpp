@@ -1,7 +1,5 @@
 #include "fabric/discovery/read_counters.h"
 
-#include <utility>
-
 #include "base/clock.h"
 #include "fabric/discovery/attributes.h"
 #include "wire/mad_attribute_id.h"

@@ -8,7 +8,6 @@
 #include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <utility>
 
 #include "fleet/rows/row_json.h"
 #include "fleet/rows/row_tables.h"

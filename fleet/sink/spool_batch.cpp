@@ -4,7 +4,6 @@
 #include <array>
 #include <charconv>
 #include <fmt/core.h>
-#include <limits>
 #include <optional>
 #include <zlib.h>
 

@@ -86,7 +86,6 @@ private:
     std::size_t whole_size(const std::byte* fpdu) const;
     std::size_t wanted_head() const;
     bool place(base::Bytes octets);
-    void move_to_stage(std::size_t total);
     bool reserve_stage(std::size_t octets);
     void release_stage();
 

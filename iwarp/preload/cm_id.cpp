@@ -1,7 +1,6 @@
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
-#include <system_error>
 
 #include "fmt/core.h"
 #include "iwarp/preload/abi.h"

@@ -1,8 +1,5 @@
 #include "iwarp/preload/posting_extended.h"
 
-#include <cerrno>
-#include <cstring>
-
 #include "iwarp/preload/operations.h"
 #include "iwarp/preload/posting.h"
 #include "iwarp/preload/progress_engine.h"

@@ -1,14 +1,9 @@
 #include "iwarp/preload/progress_engine.h"
 
 #include <algorithm>
-#include <chrono>
-#include <csignal>
-#include <cstdio>
-#include <ctime>
 #include <new>
 #include <pthread.h>
 #include <system_error>
-#include <thread>
 #include <unistd.h>
 #include <utility>
 

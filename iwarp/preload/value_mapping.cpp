@@ -1,10 +1,8 @@
 #include "iwarp/preload/value_mapping.h"
 
 #include <array>
-#include <bit>
 #include <cerrno>
 #include <endian.h>
-#include <utility>
 
 namespace iwarp::preload {
 namespace {

@@ -2,7 +2,6 @@
 #include <fmt/core.h>
 #include <string>
 #include <string_view>
-#include <utility>
 
 #include "iwarp/rdmap/end_reason.h"
 #include "iwarp/rdmap/inbound.h"

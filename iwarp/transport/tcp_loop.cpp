@@ -5,7 +5,6 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/timerfd.h>
-#include <system_error>
 #include <utility>
 
 #include "base/clock.h"

@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
-#include <system_error>
 #include <utility>
 
 #include "base/clock.h"

@@ -4,7 +4,6 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <sys/timerfd.h>
-#include <system_error>
 #include <utility>
 
 #include "base/clock.h"

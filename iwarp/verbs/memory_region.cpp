@@ -1,7 +1,6 @@
 #include "iwarp/verbs/memory_region.h"
 
 #include <bit>
-#include <limits>
 
 #include "iwarp/rdmap/local_operations.h"
 

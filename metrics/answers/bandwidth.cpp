@@ -1,8 +1,6 @@
 // Why is there not more bandwidth? First what is wrong; where nothing is, what binds the flow that moved most.
 #include <algorithm>
-#include <array>
 #include <fmt/core.h>
-#include <span>
 
 #include "metrics/answers/bandwidth_measures.h"
 #include "metrics/answers/bandwidth_verdict.h"

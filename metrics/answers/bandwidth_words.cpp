@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <fmt/core.h>
-#include <optional>
 #include <vector>
 
 #include "metrics/answers/bandwidth_measures.h"

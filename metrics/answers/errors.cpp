@@ -3,7 +3,6 @@
 #include <cctype>
 #include <fmt/format.h>
 #include <map>
-#include <optional>
 #include <tuple>
 
 #include "metrics/answers/ends.h"

@@ -1,8 +1,6 @@
 #include "metrics/answers/flow_measures.h"
 
 #include <algorithm>
-#include <array>
-#include <utility>
 
 namespace metrics::inline answers {
 

@@ -16,7 +16,7 @@ struct Address {
     std::array<std::uint8_t, 16> octets{};
     wire::AddressFamily family = wire::AddressFamily::none;
 
-    auto operator<=>(const Address&) const = default;
+    auto operator<=>(const Address&) const = default;  // NOLINT(modernize-use-nullptr): clang-tidy 14 sees a 0
 };
 
 /// Both are addresses of one machine: equal, or of 127.0.0.0/8. RFC 1122, 3.2.1.3.

@@ -1,7 +1,6 @@
 #include "metrics/figures/command_figures.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "base/saturating.h"
 

@@ -44,9 +44,8 @@ public:
     constexpr std::uint8_t service_level() const { return static_cast<std::uint8_t>(number_ & 15u); }
     auto operator<=>(const Entropy&) const = default;  // NOLINT(modernize-use-nullptr): clang-tidy 14 sees a 0
 
-    /// Bits of `number()` that are always 0, for a value that is compared together with it.
+    /// From here, 8 bits of `number()` are always 0: room for a value that is compared together with it.
     static constexpr unsigned spare_shift = 52;
-    static constexpr unsigned spare_bits = 8;
 
 private:
     static constexpr unsigned kind_shift = 62;

@@ -1,7 +1,6 @@
 #include "metrics/figures/snapshot.h"
 
 #include <algorithm>
-#include <limits>
 
 namespace metrics::inline figures {
 namespace {

@@ -19,8 +19,6 @@ using base::saturating::subtract;
 
 template <class T>
 using Counter = std::uint64_t T::*;
-template <class T>
-using OptionalCounter = std::optional<std::uint64_t> T::*;
 
 inline constexpr std::array flow_counters{
     &FlowSnapshot::packets,

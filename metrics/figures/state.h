@@ -55,8 +55,6 @@ constexpr std::string_view short_name_of(State state) {
 /// The states in the groups in which people read them.
 enum class StateGroup : std::uint8_t { unknown, send, recover, window, fabric, application };
 inline constexpr std::size_t state_group_count = 6;
-inline constexpr std::array<std::string_view, state_group_count> state_group_names{"unknown", "send",   "recover",
-                                                                                   "window",  "fabric", "application"};
 
 constexpr StateGroup group_of(State state) {
     switch (state) {

@@ -5,7 +5,6 @@ as they pass the port of the subnet manager's host. Needs ibsim-utils, libumad2s
 umad_recorder.c records what the programs give to libibumad and get from it. A kernel adds what is not in the recording: the headers below
 the datagram, and the segments of a long answer, which are made here as its ib_mad_rmpp.c makes them. The receiver's acknowledgements are
 not in the capture. The last packets are of a connection that is made by hand."""
-import glob
 import gzip
 import hashlib
 import json

@@ -2,7 +2,6 @@
 
 #include <fmt/core.h>
 #include <map>
-#include <memory>
 #include <optional>
 #include <unistd.h>
 #include <vector>

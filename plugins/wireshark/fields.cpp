@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "plugins/wireshark/fields.h"
 
-#include <cstdint>
-
 namespace plugins::wireshark {
 
 namespace {

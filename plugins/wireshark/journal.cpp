@@ -2,7 +2,6 @@
 #include "plugins/wireshark/journal.h"
 
 #include <algorithm>
-#include <functional>
 
 namespace plugins::wireshark {
 

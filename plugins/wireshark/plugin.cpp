@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // What Wireshark calls: nothing is thrown past this file, and all that lasts longer than a file of frames is what was
 // registered.
-#include <exception>
 #include <memory>
 #include <vector>
 

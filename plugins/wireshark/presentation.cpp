@@ -53,12 +53,6 @@ private:
     proto_tree* tree_;
 };
 
-/// "write 17, 65536 bytes"
-std::string message_text(const FrameNote::Message& message) {
-    return fmt::format("{} {}, {}", metrics::name_of(message.operation), message.number,
-                       base::format_counted(message.bytes, "byte"));
-}
-
 bool has(const FrameNote& note, metrics::EventKind kind) {
     return std::any_of(note.events.begin(), note.events.end(),
                        [&](const FrameNote::Event& event) { return event.kind == kind && event.flow == note.flow; });
@@ -122,14 +116,14 @@ private:
     }
 
     void posted(const FrameNote::Message& message, Adder& add) {
-        Adder below = add.below(add.text(FieldId::message, message_text(message)));
+        Adder below = add.below(add.text(FieldId::message, text_of(message)));
         figures(message, below);
         below.frame(FieldId::message_first_frame, message.first_frame == pinfo_->num ? 0 : message.first_frame);
         below.frame(FieldId::response_in, message.response_frame);
         if (message.latency_ns) below.time(FieldId::message_latency, *message.latency_ns);
     }
     void answered(const FrameNote::Message& message, Adder& add) {
-        Adder below = add.below(add.text(FieldId::answer, message_text(message)));
+        Adder below = add.below(add.text(FieldId::answer, text_of(message)));
         below.frame(FieldId::request_in, message.last_frame);
         if (message.latency_ns) below.time(FieldId::response_time, *message.latency_ns);
     }

@@ -4,7 +4,6 @@
 #include <array>
 #include <chrono>
 #include <fmt/core.h>
-#include <limits>
 #include <utility>
 
 #include "base/clock.h"

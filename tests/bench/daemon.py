@@ -185,7 +185,7 @@ def loss(space, options):
 
 
 def processor(space, options):
-    print(f"\nProcessor time at 100,000 packets/s, of one core")
+    print("\nProcessor time at 100,000 packets/s, of one core")
     for name, capture in TRAFFIC.items():
         path = ROOT / "pcaps" / capture
         used_at_rate(space, options, name, path, "--loop", 0, "--seconds", options.seconds)
@@ -215,7 +215,7 @@ def mix(space, options):
     share, count = 0.05, 40_000
     with tempfile.TemporaryDirectory() as folder:
         path = mixed(pathlib.Path(folder), "rxe-send-bw-64.pcap", share, count)
-        print(f"\n95 of 100 packets are other TCP: processor time at 100,000 packets/s, of one core; the highest rate without loss")
+        print("\n95 of 100 packets are other TCP: processor time at 100,000 packets/s, of one core; the highest rate without loss")
         results = {watcher: ([], []) for watcher in WATCHERS}
         for _ in range(options.rounds):
             for watcher, kind in WATCHERS.items():

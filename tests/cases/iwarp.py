@@ -1,6 +1,6 @@
 """iWARP traffic for the variants: a TCP connection with its handshake, MPA, and FPDUs over segments."""
 from blocks import *
-from roce import MS, US, Frame, hosts, ip_frame
+from roce import US, Frame, hosts, ip_frame
 
 FIN, SYN, RST, PSH, TCP_ACK = 1, 2, 4, 8, 16
 STAG, OFFSET = 0x1234, 0x7F0000000000

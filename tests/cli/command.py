@@ -1,9 +1,13 @@
 """What the whole-command tests share: running the binary, and the captures to run it on."""
+import fcntl
 import os
 import pathlib
 import shutil
+import struct
 import subprocess
 import tempfile
+import termios
+import time
 import unittest
 
 BINARY = os.environ["RDMASCOPE_BINARY"]
@@ -45,6 +49,19 @@ def tcpdump(*arguments, **options):
 def tshark(*arguments, **options):
     options = {"text": True, "capture_output": True, "timeout": 300, "env": ENVIRONMENT, **options}
     return subprocess.run(["tshark", *map(str, arguments)], **options)
+
+
+def wait_for_reader(process, seconds=60):
+    """Waits until a process has read all that is in the pipe of its standard input, and its threads wait for more."""
+    deadline = time.monotonic() + seconds
+    quiet = 0
+    while quiet < 3:
+        if time.monotonic() > deadline:
+            raise AssertionError("the process does not read its standard input to the end")
+        unread, = struct.unpack("i", fcntl.ioctl(process.stdin, termios.FIONREAD, bytes(4)))
+        states = [stat.read_text().rpartition(")")[2].split()[0] for stat in pathlib.Path(f"/proc/{process.pid}/task").glob("*/stat")]
+        quiet = quiet + 1 if unread == 0 and set(states) == {"S"} else 0
+        time.sleep(0.02)
 
 
 def needs(program):

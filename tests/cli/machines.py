@@ -11,7 +11,6 @@ LIBRARIES = f"/usr/lib/{TRIPLET}"
 PROVIDERS = f"{LIBRARIES}/libibverbs"
 CORE = f"{LIBRARIES}/libibverbs.so.1.14.44.0"
 KERNEL = "6.1.0-56-amd64"
-MODULES = f"/lib/modules/{KERNEL}/kernel/drivers"
 
 # What the tests below must not find in a bundle.
 HOST, DOMAIN, USER, FULL_NAME = "quartz17", "lab.example.org", "mmustermann", "Maria Mustermann"

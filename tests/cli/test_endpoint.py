@@ -1,7 +1,6 @@
 """`rdmascope endpoint`: serve, ping, bench and listen, against each other, against a peer made by hand, and against peers
 that are none."""
 import json
-import os
 import random
 import re
 import resource

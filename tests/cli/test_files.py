@@ -6,11 +6,10 @@ import re
 import signal
 import struct
 import subprocess
-import time
 import unittest
 
 from command import (BINARY, ENVIRONMENT, PCAPS, TestCase, compressed_captures, dump, needs, plain_captures, run, run_unprivileged,
-                     tcpdump, tshark)
+                     tcpdump, tshark, wait_for_reader)
 
 RPING = PCAPS / "rxe-rping.pcap"
 HEADER = 24  # octets of a pcap file before the first record
@@ -328,7 +327,7 @@ class Endings(TestCase):
         process = self.started("-r", "-", "-w", saved)
         process.stdin.write(b"".join([RPING.read_bytes()[:HEADER], *records(RPING)[:5], records(RPING)[5][:20]]))
         process.stdin.flush()
-        time.sleep(0.3)
+        wait_for_reader(process)
         process.send_signal(signal.SIGINT)
         self.assertEqual(process.wait(10), 0)
         self.assertEqual(records(saved), records(RPING)[:5])

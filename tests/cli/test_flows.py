@@ -15,10 +15,9 @@ import signal
 import struct
 import subprocess
 import termios
-import time
 import unittest
 
-from command import BINARY, ENVIRONMENT, PCAPS, ROOT, TestCase, compressed_captures, plain_captures, run
+from command import BINARY, ENVIRONMENT, PCAPS, ROOT, TestCase, compressed_captures, plain_captures, run, wait_for_reader
 
 WRITE = PCAPS / "rxe-write-bw-64k.pcap"
 TCP = PCAPS / "siw-loss1pct-send-bw.pcap"
@@ -665,7 +664,7 @@ class Signals(FlowsTestCase):
         self.addCleanup(process.kill)
         process.stdin.write(WRITE.read_bytes())
         process.stdin.flush()
-        time.sleep(2)
+        wait_for_reader(process)
         process.send_signal(signal.SIGINT)
         out, error = process.communicate(timeout=60)
         self.assertEqual(process.returncode, 0, error)

@@ -10,7 +10,7 @@ import subprocess
 import time
 import unittest
 
-from command import BINARY, ENVIRONMENT, PCAPS, TestCase, dump, needs, run, tcpdump, tshark
+from command import BINARY, ENVIRONMENT, PCAPS, TestCase, dump, needs, run, tcpdump, tshark, wait_for_reader
 
 RPING = PCAPS / "rxe-rping.pcap"
 PING = PCAPS / "siw-rping-mpa1.pcap"
@@ -286,15 +286,13 @@ class Streams(TestCase):
         frames = RPING.read_bytes()[:24 + sum(16 + len(frame) for frame in frames_of(RPING)[:5])]
         process.stdin.write(frames)
         process.stdin.flush()
-        deadline = time.monotonic() + 30
-        while not saved.exists() and time.monotonic() < deadline:
-            time.sleep(0.02)
-        time.sleep(0.3)  # the five have been read, and nothing follows
+        wait_for_reader(process)
         process.send_signal(signal.SIGUSR1)
         self.assertTrue(select.select([process.stderr], [], [], 20)[0], "no answer")
         self.assertEqual(process.stderr.readline(), b"5 packets read, 5 matched\n")
         self.assertEqual(saved.read_bytes(), b"", "buffered so far")
         process.send_signal(signal.SIGUSR2)
+        deadline = time.monotonic() + 30
         while saved.read_bytes() != frames and time.monotonic() < deadline:
             time.sleep(0.02)
         self.assertEqual(saved.read_bytes(), frames)

@@ -10,7 +10,7 @@ import subprocess
 import termios
 import unittest
 
-from command import BINARY, ENVIRONMENT, PCAPS, ROOT, TestCase, compressed_captures, dump, plain_captures, run
+from command import BINARY, ENVIRONMENT, PCAPS, ROOT, TestCase, compressed_captures, plain_captures, run
 
 LOSS = PCAPS / "rxe-loss1pct-send-bw.pcap.gz"
 RNR = PCAPS / "rxe-verbs-rnr.pcap"

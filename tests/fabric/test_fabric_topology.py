@@ -3,7 +3,7 @@ import json
 import re
 import unittest
 
-from simulator import BINARY, EXAMPLES, Subnet, example, fat_tree, findings, links_of, links_of_ibnetdiscover, needs_simulator
+from simulator import EXAMPLES, Subnet, example, fat_tree, findings, links_of, links_of_ibnetdiscover, needs_simulator
 
 RATES = """Switch 4 "leaf"
 [1] "narrow"[1] w=1

@@ -1,5 +1,4 @@
 """Real ClickHouse servers on ports of loopback, each with a folder of its own, ended by their processes' ids."""
-import os
 import pathlib
 import shutil
 import signal

@@ -16,7 +16,6 @@ PASSWORD = 'a secret'
 SEED = int(os.environ.get('RDMASCOPE_SEED', time.time_ns() % 1_000_000))
 NS = 1_000_000_000
 MINUTE = 60 * NS
-HOUR = 60 * MINUTE
 
 
 def setUpModule():

@@ -1,6 +1,5 @@
 """Questions about all hosts against the same questions about one: rows of recorded captures in real servers, and what `rdmascope io` and
 `rdmascope paths` say of these captures."""
-import gzip
 import json
 import os
 import pathlib

@@ -6,13 +6,12 @@ with and without CRC, and one round with a siw device in guest A too, which the 
 verified_transfers look at what arrives; of the others exit status and report are judged. Every case is captured on the link,
 and read by tshark and by `rdmascope flows`. A line a case; evidence in build/lab/.
 """
-import json
 import re
 import subprocess
 import sys
 
 import machines
-from machines import A, ADDRESS, B
+from machines import A, B
 
 # siw's parameters in guest B, and the settings of our side. siw asks for no peer-to-peer set-up unless it is configured.
 MODES = {

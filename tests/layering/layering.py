@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What the folders of the house may include, held against what they include.
 
-  layering.py --root . --folder metrics     one folder with its subfolders
+  layering.py --root . --folder metrics     one folder with its subfolders, and words of its rows that nothing needs
   layering.py --root . --cycles             include cycles between subfolders of the whole house
   layering.py --root . --stems              headers of the same name in several folders, tests among them
   layering.py --root . --list               the folders of the table that are libraries
@@ -112,6 +112,7 @@ def check_namespace(path, text, expected):
 def check_folder(root, rows, top):
     tops = {folder.split('/')[0] for folder in rows}
     mistakes = []
+    used = {}
     for path in sources(root, [top]):
         folder = os.path.dirname(path)
         text = read(root, path)
@@ -121,6 +122,8 @@ def check_folder(root, rows, top):
         namespace, allowed = rows[folder]
         for header in own_includes(root, path, tops, text):
             target = os.path.dirname(header)
+            if target != folder:
+                used.setdefault(folder, set()).add(target)
             if not permitted(folder, target, allowed):
                 mistakes.append(f'{path}: {folder}/ may not include {header} (cmake/layers.txt lists: '
                                 f'{" ".join(allowed) or "nothing"})')
@@ -136,7 +139,16 @@ def check_folder(root, rows, top):
             mistake = check_namespace(path, text, namespace)
             if mistake:
                 mistakes.append(mistake)
+    for folder, (_, allowed) in sorted(rows.items()):
+        if folder.split('/')[0] == top:
+            mistakes += unused_words(folder, allowed, used.get(folder, set()))
     return mistakes
+
+
+def unused_words(folder, allowed, used):
+    """The folders that a row permits and that no file of the folder includes: a row says what its folder knows."""
+    return [f'cmake/layers.txt: {folder}/ may include {entry}, and no file of {folder}/ does'
+            for entry in allowed if not any(permitted('', target, [entry]) for target in used)]
 
 
 def find_cycles(root, rows):

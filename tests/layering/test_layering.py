@@ -11,7 +11,7 @@ TABLE = '''
 # folder | namespace | may include
 base      | base        |
 shop      | shop        | base shop/*
-shop/till | shop::till  | base shop/store
+shop/till | shop::till  | shop/store
 shop/store | shop::store | base
 '''
 
@@ -25,7 +25,8 @@ class Planted(unittest.TestCase):
         self.write('shop/store/shelf.h', '#include "base/result.h"\nnamespace shop::inline store {\nstruct Shelf {};\n}\n')
         self.write('shop/till/coin.h', '#include "shop/store/shelf.h"\nnamespace shop::till {\nstruct Coin {};\n}\n')
         self.write('shop/open.h', 'namespace shop {\nclass Door;\n}\nnamespace shop {\nvoid open();\n}\n')
-        self.write('shop/open.cpp', '#include "shop/open.h"\n#include "shop/till/coin.h"\nnamespace shop {\n}\n')
+        self.write('shop/open.cpp', '#include "shop/open.h"\n#include "base/result.h"\n'
+                   '#include "shop/till/coin.h"\nnamespace shop {\n}\n')
 
     def write(self, path, text):
         whole = os.path.join(self.folder.name, path)
@@ -79,6 +80,14 @@ class Planted(unittest.TestCase):
         status, text = self.check('--folder', 'shop')
         self.assertEqual(status, 1)
         self.assertIn('shop/attic/ has no row', text)
+
+    def test_a_word_of_a_row_that_no_file_needs(self):
+        self.write('shop/open.cpp', '#include "shop/open.h"\nnamespace shop {\n}\n')
+        status, text = self.check('--folder', 'shop')
+        self.assertEqual(status, 1)
+        self.assertEqual(text, 'cmake/layers.txt: shop/ may include base, and no file of shop/ does\n'
+                               'cmake/layers.txt: shop/ may include shop/*, and no file of shop/ does\n')
+        self.assertEqual(self.check('--folder', 'base'), (0, ''))
 
     def test_a_row_without_a_folder(self):
         self.write('cmake/layers.txt', TABLE + 'cellar | cellar |\n')

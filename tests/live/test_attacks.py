@@ -1,6 +1,5 @@
 """The daemon as root among users and hosts that mean harm: what others put into its folders, frames that are made up, and clients
 that ask without end. Each test is a promise of SECURITY.md."""
-import json
 import os
 import pathlib
 import re

@@ -8,7 +8,7 @@ import time
 import unittest
 
 import path
-from frames import ethernet, frames_of, ipv4, tcp, udp, with_tags
+from frames import ethernet, frames_of, tcp, udp, with_tags
 from hosts import FOREVER, QUIET_MS, Hosts, Tcpdump, needs_hosts
 from path import PATIENCE_SECONDS
 from side_by_side import load_tests

@@ -6,7 +6,7 @@ import re
 import tempfile
 import unittest
 
-from tools import ROOT, RULES, needs, program, run, table
+from tools import RULES, needs, program, run, table
 
 WHERE = 'job="rdmascope",instance="a"'
 FLOW = f'{WHERE},interface="eth0",transport="roce2",direction="transmit",traffic_class="0",peer="b"'

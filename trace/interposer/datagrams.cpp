@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <arpa/inet.h>
 #include <atomic>
-#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>

@@ -1,5 +1,4 @@
 // Queue pairs: made, changed, destroyed.
-#include <cstdlib>
 
 #include "trace/interposer/objects.h"
 

@@ -1,6 +1,5 @@
 // What the object shows: the functions of libibverbs and librdmacm by which contexts, queue pairs and connections come
 // and go. Each calls the one after it; librdmacm calls those of libibverbs by their names too, and so by ours.
-#include <cerrno>
 #include <dlfcn.h>
 #include <rdma/rdma_cma.h>
 

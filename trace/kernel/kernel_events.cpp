@@ -186,17 +186,14 @@ Converter connection_event(const Format& format, std::shared_ptr<ConnectionNumbe
 }
 
 struct EventRow {
-    KernelEventMeaning meaning;
+    std::string_view event;
     Converter (*make)(const Format&, std::shared_ptr<ConnectionNumbers>);
 };
 
 constexpr EventRow event_rows[] = {
-    {{"rdma_cma:cm_qp_create", "queue_pair"}, queue_pair_made},
-    {{"rdma_cma:cm_qp_destroy", "queue_pair, destroyed"}, queue_pair_destroyed},
-    {{"rdma_cma:cm_event_handler", "connection"}, connection_event},
-    {{"rdma_cma:cm_send_req", "queue_pair, of a program"}, queue_pair_named},
-    {{"rdma_cma:cm_send_rep", "queue_pair, of a program"}, queue_pair_named},
-    {{"rdma_cma:cm_id_destroy", "queue_pair of a program, destroyed"}, identifier_destroyed},
+    {"rdma_cma:cm_qp_create", queue_pair_made},      {"rdma_cma:cm_qp_destroy", queue_pair_destroyed},
+    {"rdma_cma:cm_event_handler", connection_event}, {"rdma_cma:cm_send_req", queue_pair_named},
+    {"rdma_cma:cm_send_rep", queue_pair_named},      {"rdma_cma:cm_id_destroy", identifier_destroyed},
 };
 
 }  // namespace
@@ -208,10 +205,10 @@ const std::vector<std::string>& rdma_event_groups() {
     return groups;
 }
 
-std::vector<KernelEventMeaning> kernel_event_meanings() {
-    std::vector<KernelEventMeaning> meanings;
-    for (const EventRow& row : event_rows) meanings.push_back(row.meaning);
-    return meanings;
+std::vector<std::string_view> converted_kernel_events() {
+    std::vector<std::string_view> events;
+    for (const EventRow& row : event_rows) events.push_back(row.event);
+    return events;
 }
 
 KernelEvents::KernelEvents(IsKernelThread is_kernel) : connections_(std::make_shared<ConnectionNumbers>()) {
@@ -220,7 +217,7 @@ KernelEvents::KernelEvents(IsKernelThread is_kernel) : connections_(std::make_sh
 
 Converter KernelEvents::converter(std::string_view event, const Format& format) const {
     for (const EventRow& row : event_rows)
-        if (row.meaning.event == event) return row.make(format, connections_);
+        if (row.event == event) return row.make(format, connections_);
     return {};
 }
 

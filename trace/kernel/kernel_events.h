@@ -18,14 +18,9 @@ namespace trace::inline kernel {
 /// datagrams, NFS over RDMA, and drivers with events.
 const std::vector<std::string>& rdma_event_groups();
 
-/// What an event becomes.
-struct KernelEventMeaning {
-    std::string_view event;    ///< "rdma_cma:cm_qp_create"
-    std::string_view becomes;  ///< "queue_pair"
-};
-/// The events that become records, or that complete others'. All others are counted and shown as text: a completion
-/// queue's number (rdma_core, rpcrdma) names no queue pair.
-std::vector<KernelEventMeaning> kernel_event_meanings();
+/// The events that become records, or that complete others': "rdma_cma:cm_qp_create". All others are counted and shown as
+/// text: a completion queue's number (rdma_core, rpcrdma) names no queue pair.
+std::vector<std::string_view> converted_kernel_events();
 
 struct ConnectionNumbers;
 

@@ -1,7 +1,6 @@
 #include "tui/model/event_list.h"
 
 #include <algorithm>
-#include <array>
 #include <fmt/core.h>
 #include <optional>
 #include <utility>

@@ -5,6 +5,8 @@
 #include <map>
 
 #include "exporters/flow_fields.h"
+#include "metrics/figures/flow_merge.h"
+#include "metrics/figures/merging.h"
 #include "metrics/figures/snapshot_fields.h"
 
 namespace tui::inline model {
@@ -42,13 +44,6 @@ Groups group_by(const std::vector<const FlowSnapshot*>& flows, Key key, Title ti
 template <class T>
 void keep_same(T& sum, const T& other) {
     if (sum != other) sum = T{};
-}
-template <class T>
-void keep_least(std::optional<T>& sum, const std::optional<T>& other) {
-    if (other) sum = sum ? std::min(*sum, *other) : *other;
-}
-void add_optional(std::optional<std::uint64_t>& sum, const std::optional<std::uint64_t>& other) {
-    if (other) sum = add(sum.value_or(0), *other);
 }
 
 void add_identity(FlowSnapshot& sum, const FlowSnapshot& flow) {
@@ -90,53 +85,15 @@ void add_outstanding(FlowSnapshot& sum, const FlowSnapshot& flow, Window window)
     sum.responses_max = add(sum.responses_max, flow.responses_max);
     sum.at_max_ns = 0;
     sum.reaction_tolerance_ns = std::max(sum.reaction_tolerance_ns, flow.reaction_tolerance_ns);
-    if (flow.link_bits_per_sec) sum.link_bits_per_sec = std::max(sum.link_bits_per_sec, flow.link_bits_per_sec);
-    keep_least(sum.round_trip_min_ns, flow.round_trip_min_ns);
-    keep_least(sum.reaction_min_ns, flow.reaction_min_ns);
-}
-
-/// Before the counters: it is weighed by how many CNPs each had.
-void add_rate_drop(FlowSnapshot& sum, const FlowSnapshot& flow) {
-    if (!flow.rate_drop_after_cnp) return;
-    const auto mine = sum.rate_drop_after_cnp ? static_cast<double>(std::max<std::uint64_t>(sum.cnp_packets, 1)) : 0.0;
-    const auto theirs = static_cast<double>(std::max<std::uint64_t>(flow.cnp_packets, 1));
-    sum.rate_drop_after_cnp =
-        (sum.rate_drop_after_cnp.value_or(0) * mine + *flow.rate_drop_after_cnp * theirs) / (mine + theirs);
-}
-
-void add_counters(FlowSnapshot& sum, const FlowSnapshot& flow) {
-    namespace fields = metrics::fields;
-    for (const auto member : fields::flow_counters) sum.*member = add(sum.*member, flow.*member);
-    for (const auto member : fields::flow_optional_counters) add_optional(sum.*member, flow.*member);
-    for (const auto member : fields::flow_histograms) (sum.*member).merge(flow.*member);
-    for (std::size_t i = 0; i < sum.naks.size(); ++i) sum.naks[i] = add(sum.naks[i], flow.naks[i]);
-    for (std::size_t i = 0; i < sum.state_ns.size(); ++i) sum.state_ns[i] = add(sum.state_ns[i], flow.state_ns[i]);
-    for (std::size_t i = 0; i < sum.operations.size(); ++i) {
-        const metrics::OperationFigures& theirs = flow.operations[i];
-        if (theirs.count == 0 && theirs.latency_ns.empty() && theirs.first_response_ns.empty()) continue;
-        metrics::OperationFigures& mine = sum.operations[i];
-        mine.count = add(mine.count, theirs.count);
-        mine.bytes = add(mine.bytes, theirs.bytes);
-        mine.latency_ns.merge(theirs.latency_ns);
-        mine.first_response_ns.merge(theirs.first_response_ns);
-    }
-    sum.recovery.count = add(sum.recovery.count, flow.recovery.count);
-    for (const auto member : fields::recovery_histograms) (sum.recovery.*member).merge(flow.recovery.*member);
+    metrics::keep_greatest(sum.link_bits_per_sec, flow.link_bits_per_sec);
+    metrics::keep_least(sum.round_trip_min_ns, flow.round_trip_min_ns);
+    metrics::keep_least(sum.reaction_min_ns, flow.reaction_min_ns);
 }
 
 void add_tcp(base::CompactOptional<metrics::TcpFigures>& sum, const base::CompactOptional<metrics::TcpFigures>& other) {
-    if (!other) return;
-    if (!sum) {
-        sum = other;
-        return;
-    }
-    for (const auto member : metrics::fields::tcp_counters) (*sum).*member = add((*sum).*member, (*other).*member);
-    sum->round_trip_ns.merge(other->round_trip_ns);
-    sum->handshake_ns.reset();
-    keep_least(sum->mss, other->mss);
-    keep_least(sum->receive_window_min, other->receive_window_min);
-    if (other->receive_window_max)
-        sum->receive_window_max = std::max(sum->receive_window_max, other->receive_window_max);
+    const bool several = sum && other;
+    merge_tcp(sum, other);
+    if (several) sum->handshake_ns.reset();
 }
 
 /// Queues of several queue pairs are as deep as all together; what one process did stays its own.
@@ -165,21 +122,6 @@ void add_verbs(base::CompactOptional<metrics::VerbsFigures>& sum,
     sum->send_queue = sends;
     sum->receive_queue = receives;
     sum->process = process == other->process ? process : metrics::Process{};
-}
-
-void add_event_summaries(std::vector<metrics::EventSummary>& sum, const std::vector<metrics::EventSummary>& other) {
-    for (const metrics::EventSummary& theirs : other) {
-        const auto place = std::lower_bound(
-            sum.begin(), sum.end(), theirs.kind,
-            [](const metrics::EventSummary& mine, metrics::EventKind kind) { return mine.kind < kind; });
-        if (place == sum.end() || place->kind != theirs.kind) {
-            sum.insert(place, theirs);
-            continue;
-        }
-        place->count = add(place->count, theirs.count);
-        place->value_max = std::max(place->value_max, theirs.value_max);
-        place->value_sum = add(place->value_sum, theirs.value_sum);
-    }
 }
 
 }  // namespace
@@ -215,11 +157,13 @@ Groups groups_of(const std::vector<const FlowSnapshot*>& flows, Grouping groupin
 
 void add_up(FlowSnapshot& sum, const FlowSnapshot& flow, Window window) {
     add_outstanding(sum, flow, window);
-    add_rate_drop(sum, flow);
-    add_counters(sum, flow);
+    merge_rate_drop(sum, flow);
+    merge_counters(sum, flow);
+    for (std::size_t i = 0; i < sum.state_ns.size(); ++i) sum.state_ns[i] = add(sum.state_ns[i], flow.state_ns[i]);
+    merge_recovery(sum.recovery, flow.recovery);
     add_tcp(sum.tcp, flow.tcp);
     add_verbs(sum.verbs, flow.verbs);
-    add_event_summaries(sum.event_summaries, flow.event_summaries);
+    merge_event_summaries(sum.event_summaries, flow.event_summaries);
     add_identity(sum, flow);
 }
 

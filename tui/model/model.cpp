@@ -1,7 +1,6 @@
 #include "tui/model/model.h"
 
 #include <algorithm>
-#include <tuple>
 #include <utility>
 
 #include "tui/model/key_row.h"

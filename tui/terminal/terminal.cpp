@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <clocale>
 #include <cstdio>
 #include <cstdlib>

@@ -2,7 +2,6 @@
 #include <fmt/core.h>
 #include <numeric>
 
-#include "metrics/answers/thresholds.h"
 #include "tui/view/figures.h"
 #include "tui/view/flow_cells.h"
 #include "tui/view/screen.h"

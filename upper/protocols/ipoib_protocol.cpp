@@ -99,9 +99,7 @@ void ipoib_add_words(const LineContext& line, std::string& out) {
     out += fmt::format(" len {}", line.length - ipoib_header_bytes);
 }
 
-void ipoib_read_data(std::uint32_t, base::Bytes, ConnectionFacts&) {}
 StatusMeaning ipoib_status(std::uint32_t, std::uint32_t) { return {}; }
-std::uint8_t ipoib_variant(const ConnectionFacts&, std::uint32_t) { return 0; }
 
 }  // namespace
 
@@ -116,7 +114,6 @@ constinit const Protocol ipoib{
     .read_private_data = ipoib_read_private_data,
     .shape = ipoib_shape,
     .parse = ipoib_parse,
-    .read_data = ipoib_read_data,
     .status = ipoib_status,
     .is_datagram = ipoib_is_datagram,
     .add_words = ipoib_add_words,
@@ -125,7 +122,6 @@ constinit const Protocol ipoib{
     .data_layer = dissect::LayerId::ipoib_packet,
     .datagram_layer = dissect::LayerId::ipoib_packet,
     .private_data_layers = {dissect::LayerId::ipoib_connect, dissect::LayerId::ipoib_connect, dissect::LayerId::none},
-    .variant = ipoib_variant,
 };
 
 }  // namespace upper::protocols

@@ -18,7 +18,7 @@ constexpr std::uint32_t pdu_at = wire::iser_header_bytes;
 constexpr std::uint32_t iser_data_at = pdu_at + wire::iscsi_header_bytes;
 constexpr std::uint32_t iser_cdb_at = pdu_at + 32;
 
-/// Four bytes with two flags: zero-based addresses and SENDs with Invalidate are not supported. RFC 7145, A.
+/// Four bytes with two flags: zero-based addresses and SENDs with Invalidate are not supported. IBTA annex A12.
 bool iser_read_private_data(base::Bytes data, ConnectionFacts&) {
     constexpr std::size_t size = 4;
     if (data.size() < size) return false;
@@ -162,8 +162,6 @@ void iser_parse(base::Bytes head, std::uint64_t length, bool from_initiator, Con
     if (said.type != Said::Type::other && asks != from_initiator) said.type = Said::Type::nothing;
 }
 
-void iser_read_data(std::uint32_t, base::Bytes, ConnectionFacts&) {}
-
 StatusMeaning iser_status(std::uint32_t detail, std::uint32_t status) {
     const std::optional<std::uint8_t> response = function_response_of(status);
     if (!response) return scsi_status_meaning(status);
@@ -187,7 +185,6 @@ constinit const Protocol iser{
     .read_private_data = iser_read_private_data,
     .shape = iser_shape,
     .parse = iser_parse,
-    .read_data = iser_read_data,
     .status = iser_status,
     .request_layer = dissect::LayerId::iser,
     .response_layer = dissect::LayerId::iser,

@@ -86,9 +86,7 @@ void rds_add_words(const LineContext& line, std::string& out) {
                        (head.size() - wire::rds_header_bytes) * 8);
 }
 
-void rds_read_data(std::uint32_t, base::Bytes, ConnectionFacts&) {}
 StatusMeaning rds_status(std::uint32_t, std::uint32_t) { return {"acknowledged", ErrorClass::none}; }
-std::uint8_t rds_variant(const ConnectionFacts&, std::uint32_t) { return 0; }
 
 }  // namespace
 
@@ -104,7 +102,6 @@ constinit const Protocol rds{
     .read_private_data = rds_read_private_data,
     .shape = rds_shape,
     .parse = rds_parse,
-    .read_data = rds_read_data,
     .status = rds_status,
     .fragment = rds_fragment,
     .acknowledges = rds_acknowledges,
@@ -115,7 +112,6 @@ constinit const Protocol rds{
     .data_layer = dissect::LayerId::rds,
     .private_data_layers = {dissect::LayerId::rds_connect, dissect::LayerId::rds_connect,
                             dissect::LayerId::rds_connect},
-    .variant = rds_variant,
 };
 
 }  // namespace upper::protocols

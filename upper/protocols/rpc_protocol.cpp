@@ -257,8 +257,6 @@ void rpc_read_message(base::Bytes data, bool out, std::uint32_t detail, Connecti
 }
 
 /// The protocol has no data that describe the connection.
-void rpc_read_data(std::uint32_t, base::Bytes, ConnectionFacts&) {}
-
 ErrorClass nfs_error(std::uint32_t status) {
     switch (status) {
         case 0:
@@ -341,8 +339,6 @@ std::string_view rpc_heading_of(std::uint32_t detail) {
     return wire::rpc_heading(called.program, called.version);
 }
 
-std::uint8_t rpc_variant(const ConnectionFacts&, std::uint32_t) { return 0; }
-
 dissect::LayerId rpc_layer_of(RpcProgram program) {
     switch (program) {
         case RpcProgram::nfs:
@@ -389,7 +385,6 @@ constinit const Protocol rpc{
     .read_private_data = rpc_read_private_data,
     .shape = rpc_shape,
     .parse = rpc_parse,
-    .read_data = rpc_read_data,
     .status = rpc_status,
     .complete_response = rpc_complete_response,
     .read_message = rpc_read_message,
@@ -399,7 +394,6 @@ constinit const Protocol rpc{
     .data_layer = dissect::LayerId::rpc,
     .private_data_layers = {dissect::LayerId::rpcordma_private, dissect::LayerId::rpcordma_private,
                             dissect::LayerId::rpcordma_private},
-    .variant = rpc_variant,
     .add_layers = rpc_add_layers,
 };
 

@@ -121,9 +121,7 @@ void rsocket_add_words(const LineContext& line, std::string& out) {
     out += fmt::format(" port {} len {}", base::load_be16(line.head.data() + 2), line.length - size);
 }
 
-void rsocket_read_data(std::uint32_t, base::Bytes, ConnectionFacts&) {}
 StatusMeaning rsocket_status(std::uint32_t, std::uint32_t) { return {}; }
-std::uint8_t rsocket_variant(const ConnectionFacts&, std::uint32_t) { return 0; }
 
 }  // namespace
 
@@ -139,7 +137,6 @@ constinit const Protocol rsocket{
     .read_reply = rsocket_read_reply,
     .shape = rsocket_shape,
     .parse = rsocket_parse,
-    .read_data = rsocket_read_data,
     .status = rsocket_status,
     .parse_write = rsocket_parse_write,
     .announces = rsocket_announces,
@@ -151,7 +148,6 @@ constinit const Protocol rsocket{
     .datagram_layer = dissect::LayerId::rsocket_datagram,
     .private_data_layers = {dissect::LayerId::rsocket_connect, dissect::LayerId::rsocket_connect,
                             dissect::LayerId::none},
-    .variant = rsocket_variant,
 };
 
 }  // namespace upper::protocols

@@ -199,8 +199,6 @@ void smb_parse(base::Bytes head, std::uint64_t length, bool from_initiator, Conn
         parse_smb_request(message, *header, facts, said);
 }
 
-void smb_read_data(std::uint32_t, base::Bytes, ConnectionFacts&) {}
-
 void smb_add_words(const LineContext& line, std::string& out) {
     const base::Bytes head = line.head;
     const std::uint64_t length = line.length;
@@ -299,8 +297,6 @@ StatusMeaning smb_status(std::uint32_t, std::uint32_t status) {
     return {wire::name_of(wire::smb2_statuses, status), smb_error(status)};
 }
 
-std::uint8_t smb_variant(const ConnectionFacts&, std::uint32_t) { return 0; }
-
 }  // namespace
 
 constinit const Protocol smb{
@@ -314,7 +310,6 @@ constinit const Protocol smb{
     .read_private_data = smb_read_private_data,
     .shape = smb_shape,
     .parse = smb_parse,
-    .read_data = smb_read_data,
     .status = smb_status,
     .fragment = smb_fragment,
     .next_part = smb_next_part,
@@ -323,7 +318,6 @@ constinit const Protocol smb{
     .response_layer = dissect::LayerId::smb_direct,
     .data_layer = dissect::LayerId::smb_direct,
     .private_data_layers = {dissect::LayerId::none, dissect::LayerId::none, dissect::LayerId::none},
-    .variant = smb_variant,
 };
 
 }  // namespace upper::protocols

@@ -213,8 +213,6 @@ void srp_parse(base::Bytes head, std::uint64_t length, bool from_initiator, Conn
     }
 }
 
-void srp_read_data(std::uint32_t, base::Bytes, ConnectionFacts&) {}
-
 StatusMeaning srp_status(std::uint32_t, std::uint32_t status) {
     const std::optional<std::uint8_t> response = function_response_of(status);
     if (!response) return scsi_status_meaning(status);
@@ -237,7 +235,6 @@ constinit const Protocol srp{
     .read_reply = srp_read_reply,
     .shape = srp_shape,
     .parse = srp_parse,
-    .read_data = srp_read_data,
     .status = srp_status,
     .request_layer = dissect::LayerId::srp,
     .response_layer = dissect::LayerId::srp,

@@ -1,7 +1,6 @@
 #include "metrics/measure/flow/flow_table.h"
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 #include <new>
 #include <sys/mman.h>

@@ -1,7 +1,6 @@
 #include "metrics/measure/iwarp/sender.h"
 
 #include <algorithm>
-#include <optional>
 #include <utility>
 
 #include "dissect/tcp/tcp_checksum.h"

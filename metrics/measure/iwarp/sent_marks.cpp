@@ -2,15 +2,13 @@
 
 #include <algorithm>
 
+#include "base/clock.h"
+
 namespace metrics::inline measure::iwarp {
 
 namespace {
 constexpr std::uint64_t furthest_ns = 0xffffffff;
 constexpr std::uint8_t most_shift = 6;
-
-std::uint64_t since(std::int64_t from_ns, std::int64_t to_ns) {
-    return to_ns > from_ns ? static_cast<std::uint64_t>(to_ns) - static_cast<std::uint64_t>(from_ns) : 0;
-}
 }  // namespace
 
 /// Lets times count from the oldest mark. False where even that is too long ago.
@@ -22,7 +20,7 @@ bool SentMarks::rebase(std::int64_t now_ns) {
     const std::uint32_t oldest = at(0).after_ns;
     for (std::uint8_t i = 0; i < count_; ++i) at(i).after_ns -= std::min(oldest, at(i).after_ns);
     base_ns_ = static_cast<std::int64_t>(static_cast<std::uint64_t>(base_ns_) + oldest);
-    return since(base_ns_, now_ns) <= furthest_ns;
+    return base::elapsed(base_ns_, now_ns) <= furthest_ns;
 }
 
 void SentMarks::thin_out() {
@@ -39,8 +37,8 @@ void SentMarks::sent(std::uint64_t end, std::int64_t now_ns) {
         ++shift_;
         thin_out();
     }
-    if ((count_ == 0 || since(base_ns_, now_ns) > furthest_ns) && !rebase(now_ns)) return;
-    at(count_++) = {static_cast<std::uint32_t>(end), static_cast<std::uint32_t>(since(base_ns_, now_ns))};
+    if ((count_ == 0 || base::elapsed(base_ns_, now_ns) > furthest_ns) && !rebase(now_ns)) return;
+    at(count_++) = {static_cast<std::uint32_t>(end), static_cast<std::uint32_t>(base::elapsed(base_ns_, now_ns))};
 }
 
 std::optional<std::uint64_t> SentMarks::acknowledged(std::uint64_t position, std::int64_t now_ns) {
@@ -54,7 +52,7 @@ std::optional<std::uint64_t> SentMarks::acknowledged(std::uint64_t position, std
         --count_;
     }
     if (!any || youngest.end != low) return std::nullopt;
-    const std::uint64_t now = since(base_ns_, now_ns);
+    const std::uint64_t now = base::elapsed(base_ns_, now_ns);
     if (now_ns < base_ns_ || now < youngest.after_ns) return std::nullopt;
     return now - youngest.after_ns;
 }

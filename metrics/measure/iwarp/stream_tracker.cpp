@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <cstring>
 #include <utility>
-#include <vector>
 
 #include "base/prefetch.h"
 #include "dissect/ends_hints.h"

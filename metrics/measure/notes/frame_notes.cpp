@@ -1,7 +1,9 @@
 #include "metrics/measure/notes/frame_notes.h"
 
 #include <array>
+#include <fmt/core.h>
 
+#include "base/quantities.h"
 #include "metrics/measure/engine/analyzer.h"
 #include "metrics/measure/notes/note_store.h"
 #include "metrics/measure/notes/observed_options.h"
@@ -29,6 +31,11 @@ private:
 constexpr std::size_t kept_flows = 64;
 
 }  // namespace
+
+std::string text_of(const FrameNote::Message& message) {
+    return fmt::format("{} {}, {}", name_of(message.operation), message.number,
+                       base::format_counted(message.bytes, "byte"));
+}
 
 struct FrameNotes::State {
     State(const EngineOptions& engine, const dissect::DissectorOptions& dissector, dissect::Sink* listener)

@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "dissect/dissector.h"
@@ -45,6 +46,9 @@ struct FrameNote {
     std::uint64_t outstanding_messages = 0;  ///< of the flow after the frame
     std::uint64_t outstanding_bytes = 0;
 };
+
+/// "write 17, 65,536 bytes".
+std::string text_of(const FrameNote::Message& message);
 
 /// Takes frames, and makes notes on each of them: an Analyzer with an observer. Notes are kept for all frames (a
 /// protocol analyser has all frames at hand, too). A packet of a flow takes 64 bytes, a message 64, an event or repeat

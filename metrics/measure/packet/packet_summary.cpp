@@ -75,24 +75,14 @@ bool read_tcp(base::Bytes bytes, std::uint32_t at, std::uint32_t end, PacketSumm
     return true;
 }
 
-/// What a UDP port leads to that lies deeper must be dissected, and what is not looked into must be noted.
-bool is_tunnel(std::uint16_t port) {
-    switch (port) {
-        case wire::udp_port::gre:
-        case wire::udp_port::vxlan:
-        case wire::udp_port::vxlan_gpe:
-        case wire::udp_port::geneve:
-        case wire::udp_port::mpls:
-        case wire::udp_port::vxlan_old: return true;
-        default: return wire::is_unread_udp_port(port);
-    }
-}
+/// What lies deeper must be dissected, and what is not looked into must be noted.
+bool leads_on(std::uint16_t port) { return wire::udp_port::is_tunnel(port) || wire::is_unread_udp_port(port); }
 
 bool read_transport(base::Bytes bytes, std::uint8_t protocol, std::uint32_t at, std::uint32_t end, PacketSummary& out) {
     if (protocol == wire::ip_protocol::tcp) return read_tcp(bytes, at, end, out);
     if (protocol != wire::ip_protocol::udp || bytes.size() < at + udp_octets) return false;
     const std::uint16_t port = base::load_be16(bytes.data() + at + 2);
-    if (port != wire::udp_port::roce) return !is_tunnel(port);
+    if (port != wire::udp_port::roce) return !leads_on(port);
     const std::uint32_t length = base::load_be16(bytes.data() + at + 4);
     // A length that contradicts the IP header's is for the dissector to judge.
     if (length != 0 && (length < udp_octets || at + length > end)) return false;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/clock.h"
 #include "metrics/measure/account/frame_observer.h"
 
 namespace metrics::inline measure::posts {
@@ -28,14 +29,10 @@ Kind kind_of(Operation operation) {
 
 bool is_atomic(Kind kind) { return kind == Kind::fetch_add || kind == Kind::compare_swap; }
 
-std::uint64_t passed(std::int64_t from_ns, std::int64_t to_ns) {
-    return to_ns <= from_ns ? 0 : static_cast<std::uint64_t>(to_ns) - static_cast<std::uint64_t>(from_ns);
-}
-
 /// Whether `early` can be before `late` or at the same time, if clocks differ by the tolerance.
 bool in_order(std::int64_t early_ns, std::int64_t late_ns, std::int64_t tolerance_ns) {
     return early_ns == unknown_time || late_ns == unknown_time || early_ns <= late_ns ||
-           passed(late_ns, early_ns) <= static_cast<std::uint64_t>(tolerance_ns);
+           base::elapsed(late_ns, early_ns) <= static_cast<std::uint64_t>(tolerance_ns);
 }
 
 std::optional<std::size_t> application_index(State state) {
@@ -258,9 +255,9 @@ void MessageJoin::introduce(const Post& post, const WireMessage& wire) {
         std::min<std::uint64_t>(wire.gap_ns, wire.gap_end_ns > 0 ? static_cast<std::uint64_t>(wire.gap_end_ns) : 0));
     const std::int64_t begin_ns = wire.gap_end_ns - length;
     const std::int64_t post_ns = std::clamp(post.post_ns, begin_ns, wire.gap_end_ns);
-    found_.held_ns[*index] += passed(post_ns, wire.gap_end_ns);
+    found_.held_ns[*index] += base::elapsed(post_ns, wire.gap_end_ns);
     if (last_ack_ns_ != unknown_time && last_poll_ns_ != unknown_time)
-        found_.unpolled_ns[*index] += passed(std::max(begin_ns, last_ack_ns_), std::min(post_ns, last_poll_ns_));
+        found_.unpolled_ns[*index] += base::elapsed(std::max(begin_ns, last_ack_ns_), std::min(post_ns, last_poll_ns_));
 }
 
 /// The first pair, if all is known of it.
@@ -293,11 +290,11 @@ void MessageJoin::measure(const Post& post, const WireMessage& wire, const JoinR
     const std::int64_t last = std::clamp(wire.last_ns, first, post.poll_ns);
     const std::int64_t ack = wire.ack_ns == unknown_time ? post.poll_ns : std::clamp(wire.ack_ns, last, post.poll_ns);
     DelayFigures& delays = found_.waits(wire.operation).delays;
-    delays.post_to_wire_ns.record(passed(post.post_ns, first));
-    delays.wire_ns.record(passed(first, last));
-    delays.wire_to_ack_ns.record(passed(last, ack));
-    delays.ack_to_poll_ns.record(passed(ack, post.poll_ns));
-    delays.whole_ns.record(passed(post.post_ns, post.poll_ns));
+    delays.post_to_wire_ns.record(base::elapsed(post.post_ns, first));
+    delays.wire_ns.record(base::elapsed(first, last));
+    delays.wire_to_ack_ns.record(base::elapsed(last, ack));
+    delays.ack_to_poll_ns.record(base::elapsed(ack, post.poll_ns));
+    delays.whole_ns.record(base::elapsed(post.post_ns, post.poll_ns));
 }
 
 void MessageJoin::describe(VerbsFigures& out) const {

@@ -1,8 +1,9 @@
 #include "metrics/measure/posts/queue_pair_table.h"
 
 #include <algorithm>
-#include <cstring>
 #include <unordered_set>
+
+#include "base/clock.h"
 
 namespace metrics::inline measure::posts {
 
@@ -55,10 +56,6 @@ Address address_of(const std::array<std::uint8_t, 16>& octets, std::uint8_t fami
         out = address_of(octets);  // sockets of both families have IPv4 mapped, too
     }
     return out;
-}
-
-std::uint64_t time_passed(std::int64_t from_ns, std::int64_t to_ns) {
-    return to_ns <= from_ns ? 0 : static_cast<std::uint64_t>(to_ns) - static_cast<std::uint64_t>(from_ns);
 }
 
 }  // namespace
@@ -242,7 +239,7 @@ void QueuePairTable::look_for_losses(QueuePair& life, std::int64_t now_ns) {
         if (life.different_ids < enough_ids) give_up(life, life.requests.size(), now_ns);
         life.send_level.set(now_ns, life.requests.size());
     }
-    if (!life.trusted && life.requests.size() == 0 && time_passed(life.last_work_ns, now_ns) >= quiet_ns)
+    if (!life.trusted && life.requests.size() == 0 && base::elapsed(life.last_work_ns, now_ns) >= quiet_ns)
         life.trusted = true;
 }
 
@@ -254,7 +251,7 @@ void QueuePairTable::post_send(const Record& record) {
     }
     ++life.counts.posts;
     if (life.last_post_ns != unknown_time)
-        life.counts.post_interval_ns.record(time_passed(life.last_post_ns, record.time_ns));
+        life.counts.post_interval_ns.record(base::elapsed(life.last_post_ns, record.time_ns));
     else
         life.first_post_ns = record.time_ns;
     life.last_post_ns = record.time_ns;
@@ -334,7 +331,7 @@ void QueuePairTable::complete_send(QueuePair& life, const Record& record) {
         const bool own = place + 1 == completed.requests;
         life.posts.retire(request.ordinal, {record.time_ns, own, own && failed, doubtful});
         if (own && !failed && !doubtful)
-            life.counts.waits(*request.operation).completion_ns.record(time_passed(request.time_ns, record.time_ns));
+            life.counts.waits(*request.operation).completion_ns.record(base::elapsed(request.time_ns, record.time_ns));
     }
     life.requests.pop(completed.requests);
     life.send_level.set(record.time_ns, life.requests.size());
@@ -403,7 +400,7 @@ void QueuePairTable::connection(const Record& record) {
     // A server makes the queue pair when it gets a request; some servers do not wait until it is connected.
     if (change.event != connect_request) return;
     // One that was refused, or forgotten, is not waited for.
-    const auto is_past = [&](const Asked& asked) { return time_passed(asked.time_ns, record.time_ns) >= quiet_ns; };
+    const auto is_past = [&](const Asked& asked) { return base::elapsed(asked.time_ns, record.time_ns) >= quiet_ns; };
     if (asked_.size() >= options_.max_processes && !asked_.contains(record.process)) {
         std::erase_if(asked_, [&](const auto& one) { return is_past(one.second); });
         if (asked_.size() >= options_.max_processes) return;

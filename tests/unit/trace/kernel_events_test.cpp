@@ -182,8 +182,8 @@ TEST(KernelEvents, a_queue_pair_that_was_not_made_is_none) {
 
 TEST(KernelEvents, the_table_names_events_that_kernels_have) {
     const auto formats = test::recorded_formats();
-    for (const KernelEventMeaning& meaning : kernel_event_meanings()) {
-        const std::string event(meaning.event);
+    for (const std::string_view name : converted_kernel_events()) {
+        const std::string event(name);
         const std::size_t colon = event.find(':');
         EXPECT_TRUE(formats.contains("events/" + event.substr(0, colon) + "/" + event.substr(colon + 1) + "/format"))
             << event;

@@ -4,6 +4,7 @@
 
 #include "tests/unit/dissect/link/samples.h"
 #include "tests/unit/dissect/link/support.h"
+#include "wire/udp_port.h"
 
 namespace {
 
@@ -267,6 +268,22 @@ TEST(Unread, IsNotedUnlessItIsOrdinary) {
         if (known.psn != samples::none) {
             EXPECT_FALSE(whole_of(support::from_hex(known.octets), known.link_type).unread) << known.name;
         }
+}
+
+/// The metrics leave out datagrams that are neither RoCE nor of these ports, without a dissection.
+TEST(UdpPorts, TunnelsAreThoseThatTheDissectorFollows) {
+    // IPv4, UDP; a payload that VXLAN accepts: its flag for a valid VNI, all else zero.
+    Octets octets = support::from_hex("450000440000000040110000c0000201c0000202c000000000300000");
+    octets.resize(68);
+    octets[28] = std::byte{0x08};
+    for (unsigned port = 0; port < 65536; ++port) {
+        octets[22] = static_cast<std::byte>(port >> 8);
+        octets[23] = static_cast<std::byte>(port);
+        const auto dissection = whole_of(octets, wire::LinkType::raw);
+        const bool followed = support::chain(dissection) != "raw:ip:udp";
+        EXPECT_EQ(followed, port == wire::udp_port::roce || wire::udp_port::is_tunnel(static_cast<std::uint16_t>(port)))
+            << port << ' ' << support::chain(dissection);
+    }
 }
 
 /// A SecTAG says how short its data are: what follows the check value is Ethernet's padding. IEEE 802.1AE, 9.7.

@@ -336,5 +336,24 @@ TEST(Groups, ends_of_a_sum_are_those_that_all_members_share) {
     EXPECT_NEAR(sum.messages_mean, 2.0 / 6, 1e-9) << "one outstanding in two of six seconds";
 }
 
+TEST(Groups, a_sum_has_the_greatest_and_the_first_of_all_members) {
+    metrics::FlowSnapshot sum = writes(7, 1, 9, 10);
+    metrics::FlowSnapshot other = writes(5, 1, 8, 10);
+    sum.tcp = metrics::TcpFigures{};
+    sum.tcp->fpdu_bytes_max = 1460;
+    sum.tcp->handshake_ns = 20'000;
+    other.tcp = metrics::TcpFigures{};
+    other.tcp->fpdu_bytes_max = 8960;
+    other.tcp->handshake_ns = 30'000;
+    sum.event_summaries = {{metrics::EventKind::cnp, 2, {40, 60}}};
+    other.event_summaries = {{metrics::EventKind::cnp, 1, {50}}};
+    add_up(sum, other, Window::total);
+    EXPECT_EQ(sum.tcp->fpdu_bytes_max, 8960U);
+    EXPECT_FALSE(sum.tcp->handshake_ns) << "two connections have no common one";
+    ASSERT_EQ(sum.event_summaries.size(), 1U);
+    EXPECT_EQ(sum.event_summaries[0].count, 3U);
+    EXPECT_EQ(sum.event_summaries[0].frames, (std::vector<std::uint64_t>{40, 50, 60}));
+}
+
 }  // namespace
 }  // namespace tui::test
