@@ -100,6 +100,7 @@ void set_sink_figures(prom::ProgramFigures& figures, const fleet::sink::SinkCoun
     figures.clickhouse_intervals_spooled = sent.intervals_spooled;
     figures.clickhouse_intervals_sent = sent.intervals_sent;
     figures.clickhouse_intervals_dropped = sent.spool.dropped;
+    figures.clickhouse_spool_failures = sent.spool.failed;
     figures.clickhouse_rows_sent = sent.rows_sent;
     figures.clickhouse_failures = sent.failures;
     figures.clickhouse_spool_bytes = sent.spool.octets;
