@@ -230,6 +230,17 @@ class Documentation(TestCase):
                 self.assertEqual(lint.stdout + lint.stderr, "")
 
     @needs("man")
+    def test_the_manual_shows_defaults_as_a_file_has_them(self):
+        shown = subprocess.run(["man", "-l", ROOT / "docs/man/rdmascope.toml.5"], capture_output=True, text=True, check=True,
+                               env={**ENVIRONMENT, "MANWIDTH": "200", "MANROFFOPT": "-c", "LC_ALL": "C.UTF-8"}).stdout
+        lines = [line.strip() for line in re.sub(".\b", "", shown).splitlines()]
+        defaults = re.findall(r"^#(\w+ = .+)$", self.succeeds(run("daemon", "--print-config")), re.MULTILINE)
+        self.assertGreater(len(defaults), 50)
+        for default in defaults:
+            # A short name stands in the line of its text.
+            self.assertTrue(any(line.startswith(default) for line in lines), default)
+
+    @needs("man")
     def test_the_manual_fits_80_columns(self):
         """What groff warns of, such as a table that is wider than the page."""
         for page in sorted((ROOT / "docs/man").iterdir()):
