@@ -179,7 +179,7 @@ class Client(TestCase):
     def test_status_shows_what_was_lost(self):
         counts = {"history_intervals": 7, "history_lost_intervals": 2, "recorder_frames": 1, "recordings": 1, "recordings_failed": 3,
                   "flows": 5, "flows_evicted": 4, "trace_records": 9, "trace_records_lost": 6}
-        answer = json.dumps({"ok": True, "result": counts}).encode() + b"\n"
+        results = [{"program": "rdmascope", "protocol_version": 1, "snapshot_version": 1}, counts]
         path = self.folder / "canned.sock"
         with socket.socket(socket.AF_UNIX) as listener:
             listener.bind(str(path))
@@ -187,10 +187,12 @@ class Client(TestCase):
             listener.settimeout(60)
             asking = subprocess.Popen([BINARY, "daemon", "--status", "--socket", path], stdout=subprocess.PIPE, text=True, env=ENVIRONMENT)
             peer, _ = listener.accept()
-            with peer:
-                peer.recv(1 << 16)
-                peer.sendall(answer)
-                lines = dict(line.split(None, 1) for line in asking.communicate(timeout=60)[0].splitlines() if len(line.split()) > 1)
+            with peer, peer.makefile("rb") as requests:
+                for result in results:
+                    self.assertIn(b"command", requests.readline())
+                    peer.sendall(json.dumps({"version": 1, "ok": True, "result": result}).encode() + b"\n")
+                page = asking.communicate(timeout=60)[0]
+        lines = dict(line.split(None, 1) for line in page.splitlines() if len(line.split()) > 1)
         self.assertEqual(asking.returncode, 0)
         self.assertEqual(lines["history"], "7 intervals, 2 lost")
         self.assertEqual(lines["recorder"], "1 frame held, 1 recording saved, 3 failed")
