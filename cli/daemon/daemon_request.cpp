@@ -75,6 +75,13 @@ std::string recorder_line(const Json& status) {
                        losses(status, "recordings_failed", "failed"));
 }
 
+std::string rows_line(const Json& rows) {
+    return fmt::format("{} sent, {} waiting{}{}{}", base::format_counted(number_in(rows, "sent_intervals"), "interval"),
+                       base::format_size(static_cast<double>(number_in(rows, "spool_octets"))),
+                       losses(rows, "dropped_intervals", "dropped"), losses(rows, "spool_failures", "not spooled"),
+                       losses(rows, "failures", "failed requests"));
+}
+
 std::string status_page(const Json& status) {
     std::string out;
     const std::uint64_t started_ns = number_in(status, "started_ns");
@@ -96,6 +103,8 @@ std::string status_page(const Json& status) {
         append_status(out, "traces",
                       base::format_counted(number_in(status, "trace_records"), "record") +
                           losses(status, "trace_records_lost", "lost"));
+    if (const auto rows = status.find("clickhouse"); rows != status.end() && rows->is_object())
+        append_status(out, "clickhouse", rows_line(*rows));
     append_status(out, "clients", base::group_digits(number_in(status, "clients")));
     for (const Json& key : status.value("needs_restart", Json::array()))
         if (key.is_string())

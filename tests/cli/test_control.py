@@ -178,7 +178,8 @@ class Client(TestCase):
 
     def test_status_shows_what_was_lost(self):
         counts = {"history_intervals": 7, "history_lost_intervals": 2, "recorder_frames": 1, "recordings": 1, "recordings_failed": 3,
-                  "flows": 5, "flows_evicted": 4, "trace_records": 9, "trace_records_lost": 6}
+                  "flows": 5, "flows_evicted": 4, "trace_records": 9, "trace_records_lost": 6,
+                  "clickhouse": {"sent_intervals": 8, "spool_octets": 2048, "dropped_intervals": 1, "spool_failures": 5, "failures": 3}}
         results = [{"program": "rdmascope", "protocol_version": 1, "snapshot_version": 1}, counts]
         path = self.folder / "canned.sock"
         with socket.socket(socket.AF_UNIX) as listener:
@@ -198,6 +199,7 @@ class Client(TestCase):
         self.assertEqual(lines["recorder"], "1 frame held, 1 recording saved, 3 failed")
         self.assertEqual(lines["flows"], "5, 4 evicted")
         self.assertEqual(lines["traces"], "9 records, 6 lost")
+        self.assertEqual(lines["clickhouse"], "8 intervals sent, 2 KiB waiting, 1 dropped, 5 not spooled, 3 failed requests")
 
     def test_reload_is_answered(self):
         daemon = Daemon(self, WRITE)
