@@ -52,10 +52,11 @@ const char* kind_of(mode_t mode) {
     }
 }
 
-Failure<OpenFailure> not_regular(mode_t mode) {
-    return {OpenFailure{
-        S_ISDIR(mode) ? EISDIR : EINVAL,
-        std::string("is ") + kind_of(mode) + ", and a regular file is expected; remove it, or name another file"}};
+/// Only where links are refused may another user have put it there.
+Failure<OpenFailure> not_regular(mode_t mode, LinkPolicy links) {
+    return {OpenFailure{S_ISDIR(mode) ? EISDIR : EINVAL,
+                        std::string("is ") + kind_of(mode) + ", and a regular file is expected; " +
+                            (links == LinkPolicy::refuse ? "remove it, or " : "") + "name another file"}};
 }
 
 /// Why open(2) failed. For what is there but is no regular file, the reason says what is there.
@@ -64,7 +65,7 @@ Failure<OpenFailure> explain(int folder, const char* name, int code, LinkPolicy 
     struct stat found {};
     const int how = links == LinkPolicy::refuse ? AT_SYMLINK_NOFOLLOW : 0;
     if (kind_matters && ::fstatat(folder, name, &found, how) == 0 && !S_ISREG(found.st_mode)) {
-        auto failure = not_regular(found.st_mode);
+        auto failure = not_regular(found.st_mode, links);
         failure.error.code = code;
         return failure;
     }
@@ -75,7 +76,7 @@ Failure<OpenFailure> explain(int folder, const char* name, int code, LinkPolicy 
 std::optional<Failure<OpenFailure>> check(int file, int flags, LinkPolicy links) {
     struct stat found {};
     if (::fstat(file, &found) != 0) return open_failure(errno);
-    if (!S_ISREG(found.st_mode)) return not_regular(found.st_mode);
+    if (!S_ISREG(found.st_mode)) return not_regular(found.st_mode, links);
     if ((flags & O_ACCMODE) == O_RDONLY) return {};
     if (links == LinkPolicy::refuse && found.st_nlink > 1)
         return Failure{OpenFailure{

@@ -600,6 +600,7 @@ Status Service::State::status() {
     out.version = options.version;
     out.started_ns = started_ns;
     out.now_ns = base::wall_ns();
+    if (fleet) out.clickhouse = rows_of(fleet->counters());
     const std::lock_guard lock(mutex);
     add_awaited(out, config.capture.interfaces);
     const std::uint64_t held =

@@ -55,6 +55,16 @@ Status status_of(const CaptureThreadStatus& seen, const Taken& taken, const hist
     return out;
 }
 
+Status::Rows rows_of(const fleet::sink::SinkCounters& sent) {
+    return {.intervals = sent.intervals_spooled,
+            .sent_intervals = sent.intervals_sent,
+            .sent_rows = sent.rows_sent,
+            .dropped_intervals = sent.spool.dropped,
+            .spool_failures = sent.spool.failed,
+            .failures = sent.failures,
+            .spool_octets = sent.spool.octets};
+}
+
 void add_awaited(Status& status, const std::vector<std::string>& wanted) {
     for (const std::string& name : wanted)
         if (is_interface_name(name) && std::none_of(status.interfaces.begin(), status.interfaces.end(),
@@ -100,6 +110,7 @@ void set_sink_figures(prom::ProgramFigures& figures, const fleet::sink::SinkCoun
     figures.clickhouse_intervals_spooled = sent.intervals_spooled;
     figures.clickhouse_intervals_sent = sent.intervals_sent;
     figures.clickhouse_intervals_dropped = sent.spool.dropped;
+    figures.clickhouse_spool_failures = sent.spool.failed;
     figures.clickhouse_rows_sent = sent.rows_sent;
     figures.clickhouse_failures = sent.failures;
     figures.clickhouse_spool_bytes = sent.spool.octets;

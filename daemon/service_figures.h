@@ -22,6 +22,8 @@ void add_awaited(Status& status, const std::vector<std::string>& wanted);
 /// The same figures for Prometheus; the caller sets the rest.
 exporters::prometheus::ProgramFigures program_figures(const Status& now, const CaptureThreadStatus& seen,
                                                       const metrics::Snapshot& snapshot);
+/// The rows for ClickHouse.
+Status::Rows rows_of(const fleet::sink::SinkCounters& sent);
 void set_sink_figures(exporters::prometheus::ProgramFigures& figures, const fleet::sink::SinkCounters& sent);
 
 }  // namespace service

@@ -25,6 +25,12 @@ namespace {
 /// 0, or errno.
 int write_all(int file, base::Bytes octets) { return base::write_all(file, octets) ? 0 : errno; }
 
+/// Whether an open file or folder has no name any more: what is written to it is lost when it is closed.
+bool is_removed(int descriptor) {
+    struct stat facts {};
+    return ::fstat(descriptor, &facts) == 0 && facts.st_nlink == 0;
+}
+
 class Writer final : public HistoryWriter {
 public:
     explicit Writer(const HistoryOptions& options) : options_(options) {}
@@ -56,7 +62,9 @@ private:
     static base::Failure<base::Error> fail(std::string message, std::string path) {
         return base::Failure{base::Error{std::move(message), std::move(path)}};
     }
+    base::Result<void> open_folder();
     base::Result<void> lock();
+    base::Result<void> replace_removed();
     base::Result<void> survey(const segment::File& file, bool last);
     base::Result<void> go_on_with_last(const segment::Scanner& scanner, std::uint64_t end);
     base::Result<void> begin_segment();
@@ -86,17 +94,21 @@ private:
 };
 
 base::Result<void> Writer::begin() {
-    const std::string& path = options_.directory;
-    if (path.empty()) return fail("no directory was named for the history", "");
-    auto folder = base::Folder::make(path, 0750);
-    if (!folder) return fail("no history can be kept there: " + folder.error().reason, path);
-    folder_ = std::move(folder).value();
+    if (options_.directory.empty()) return fail("no directory was named for the history", "");
+    if (auto opened = open_folder(); !opened) return opened;
     if (auto locked = lock(); !locked) return locked;
     const auto files = segment::list(*folder_);
     if (!files) return base::Failure{files.error()};
     for (std::size_t i = 0; i < files->size(); ++i)
         if (auto surveyed = survey((*files)[i], i + 1 == files->size()); !surveyed) return surveyed;
     count();
+    return {};
+}
+
+base::Result<void> Writer::open_folder() {
+    auto folder = base::Folder::make(options_.directory, 0750);
+    if (!folder) return fail("no history can be kept there: " + folder.error().reason, options_.directory);
+    folder_ = std::move(folder).value();
     return {};
 }
 
@@ -225,7 +237,24 @@ base::Result<void> Writer::append(const HistoryInterval& interval) {
     return kept;
 }
 
+/// The folder, or files in it, may be removed while the daemon runs. The next interval then begins a new segment, in a
+/// new folder if necessary.
+base::Result<void> Writer::replace_removed() {
+    if (is_removed(folder_->descriptor()))
+        if (auto opened = open_folder(); !opened) return opened;
+    if (!lock_ || is_removed(lock_.number())) {
+        lock_ = base::Descriptor();
+        if (auto locked = lock(); !locked) return locked;
+    }
+    if (current_ && is_removed(current_.number())) {
+        current_ = base::Descriptor();
+        std::erase_if(segments_, [&](const Segment& one) { return !folder_->has(one.file.name); });
+    }
+    return {};
+}
+
 base::Result<void> Writer::keep(const HistoryInterval& interval) {
+    if (auto replaced = replace_removed(); !replaced) return replaced;
     const auto record = segment::record(interval);
     if (!record) return fail(record.error().message, options_.directory);
     auto stored = store(*record, interval.start_ns);

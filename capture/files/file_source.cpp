@@ -25,6 +25,8 @@ using namespace std::string_view_literals;
 
 /// Files that are given in place of a capture, with what to do about it.
 constexpr std::array impostors{
+    Impostor{"rdmatrc\n"sv, "a trace of `rdmascope run`; read it with --trace FILE, and the capture with -r"},
+    Impostor{"RDMAHIST"sv, "a part of a daemon's history; read it with --history and the name of its folder"},
     Impostor{"snoop\0\0\0"sv, "a Solaris snoop capture; convert it with editcap"},
     Impostor{"GMBU"sv, "a Microsoft Network Monitor 2 capture; convert it with editcap"},
     Impostor{"RTSS"sv, "a Microsoft Network Monitor 1 capture; convert it with editcap"},

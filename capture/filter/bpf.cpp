@@ -57,6 +57,9 @@ Pcap empty_file(const FilterOptions& options) {
 }  // namespace
 
 base::Result<PacketFilter> PacketFilter::compile(const std::string& expression, const FilterOptions& options) {
+    // libpcap would read the text before it only, and an empty text passes everything.
+    if (expression.find('\0') != std::string::npos)
+        return base::failure("the capture filter has a NUL character; remove it");
     const Pcap dead =
         options.of_file
             ? empty_file(options)

@@ -229,7 +229,8 @@ bool Session::State::recall_history() {
     host_names.learn(result.names);
     crc_verified = recalled.crc_verified;
     if (recalled.damaged != 0)
-        print_message("rdmascope {}: {} damaged intervals of the history are left out", command, recalled.damaged);
+        print_message("rdmascope {}: left out of the history: {}", command,
+                      base::format_counted(recalled.damaged, "damaged interval"));
     if (!recalled.error.empty()) fail(recalled.error);
     if (Signals::stop() && is_terminal(STDERR_FILENO)) print_message("");
     return recalled.any;

@@ -74,7 +74,7 @@ int run(const std::vector<std::string>& arguments, const Environment& environmen
     if (!config) return print_messages(config.error().lines);
     if (const std::vector<std::string> wrong = judge(options, *config); !wrong.empty()) return print_messages(wrong);
     if (options.action == Action::check) {
-        if (const std::vector<std::string> wrong = judge_folders(options, *config); !wrong.empty())
+        if (const std::vector<std::string> wrong = judge_files(options, *config); !wrong.empty())
             return print_messages(wrong);
         print_message("rdmascope daemon: the configuration is good");
         return exit_done;

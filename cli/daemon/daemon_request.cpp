@@ -58,6 +58,30 @@ std::string interface_line(const Json& interface) {
     return line;
 }
 
+/// ", 2 lost"; nothing if there were none.
+std::string losses(const Json& status, const char* member, std::string_view what) {
+    const std::uint64_t count = number_in(status, member);
+    return count == 0 ? "" : fmt::format(", {} {}", base::group_digits(count), what);
+}
+
+std::string history_line(const Json& status) {
+    return base::format_counted(number_in(status, "history_intervals"), "interval") +
+           losses(status, "history_lost_intervals", "lost");
+}
+
+std::string recorder_line(const Json& status) {
+    return fmt::format("{} held, {} saved{}", base::format_counted(number_in(status, "recorder_frames"), "frame"),
+                       base::format_counted(number_in(status, "recordings"), "recording"),
+                       losses(status, "recordings_failed", "failed"));
+}
+
+std::string rows_line(const Json& rows) {
+    return fmt::format("{} sent, {} waiting{}{}{}", base::format_counted(number_in(rows, "sent_intervals"), "interval"),
+                       base::format_size(static_cast<double>(number_in(rows, "spool_octets"))),
+                       losses(rows, "dropped_intervals", "dropped"), losses(rows, "spool_failures", "not spooled"),
+                       losses(rows, "failures", "failed requests"));
+}
+
 std::string status_page(const Json& status) {
     std::string out;
     const std::uint64_t started_ns = number_in(status, "started_ns");
@@ -68,14 +92,19 @@ std::string status_page(const Json& status) {
     for (const Json& interface : status.value("interfaces", Json::array()))
         append_status(out, "interface", interface_line(interface));
     append_status(out, "packets", base::group_digits(number_in(status, "packets")));
-    append_status(out, "flows", base::group_digits(number_in(status, "flows")));
+    append_status(out, "flows",
+                  base::group_digits(number_in(status, "flows")) + losses(status, "flows_evicted", "evicted"));
     append_status(out, "memory", base::format_size(static_cast<double>(number_in(status, "memory_octets"))));
-    append_status(out, "history", base::format_counted(number_in(status, "history_intervals"), "interval"));
-    append_status(out, "recorder",
-                  fmt::format("{} held, {} saved", base::format_counted(number_in(status, "recorder_frames"), "frame"),
-                              base::format_counted(number_in(status, "recordings"), "recording")));
+    append_status(out, "history", history_line(status));
+    append_status(out, "recorder", recorder_line(status));
     const auto last = status.find("last_recording");
     if (last != status.end() && last->is_string()) append_status(out, "last saved", last->get<std::string>());
+    if (number_in(status, "trace_records") + number_in(status, "trace_records_lost") != 0)
+        append_status(out, "traces",
+                      base::format_counted(number_in(status, "trace_records"), "record") +
+                          losses(status, "trace_records_lost", "lost"));
+    if (const auto rows = status.find("clickhouse"); rows != status.end() && rows->is_object())
+        append_status(out, "clickhouse", rows_line(*rows));
     append_status(out, "clients", base::group_digits(number_in(status, "clients")));
     for (const Json& key : status.value("needs_restart", Json::array()))
         if (key.is_string())

@@ -15,7 +15,12 @@
 #include <toml++/toml.h>
 #include <unistd.h>
 
+#include "base/open_file.h"
+#include "base/quantities.h"
 #include "capture/filter/bpf.h"
+#include "cli/analysis/session.h"
+#include "daemon/fleet_feed.h"
+#include "daemon/http/access.h"
 #include "daemon/recorder/triggers.h"
 #include "daemon/service.h"
 
@@ -103,6 +108,55 @@ int obstacle(const std::string& directory, const std::optional<Account>& account
     }
 }
 
+/// Why rows cannot be written to clickhouse.jsonl: no folder is made for this file.
+std::optional<std::string> obstacle_of_lines(const std::string& path) {
+    std::error_code unknown;
+    const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+    if (path.empty()) return {};
+    if (std::filesystem::is_directory(path, unknown)) return path + ": is a directory, and a file is expected";
+    if (!std::filesystem::is_directory(folder, unknown)) return folder.string() + ": there is no such folder; make it";
+    return {};
+}
+
+/// What is taken when the daemon starts: the kernel would end this program, or another one, for lack of memory.
+std::optional<std::string> judge_memory(const service::Config& config, const Places& places) {
+    const long pages = ::sysconf(_SC_PHYS_PAGES);
+    const long page_octets = ::sysconf(_SC_PAGESIZE);
+    if (pages <= 0 || page_octets <= 0) return {};
+    const auto machine = static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page_octets);
+    const auto shown = [](std::uint64_t octets) { return base::format_size(static_cast<double>(octets)); };
+    const std::uint64_t rings = config.capture.buffer_octets * config.capture.threads.value_or(1);
+    const std::uint64_t frames = config.recorder.directory.empty() ? 0 : config.recorder.memory_octets;
+    if (rings + frames <= machine) return {};
+    if (frames > rings)
+        return places.of("recorder.memory") +
+               fmt::format("{} are taken at the start, and this machine has {} of memory", shown(frames),
+                           shown(machine));
+    return places.of("capture.buffer") +
+           fmt::format("the rings of one interface take {}, and this machine has {} of memory", shown(rings),
+                       shown(machine));
+}
+
+/// "rdmascope.toml:2:8: http.token_file: /etc/token: No such file or directory": some texts begin with the key.
+std::string with_place(const Places& places, const std::string& key, base::Error error) {
+    if (error.message.starts_with(key + ": ")) error.message.erase(0, key.size() + 2);
+    return places.of(key) + error.text();
+}
+
+/// What the daemon's parts say of the files that they read at the start.
+void judge_read_files(const service::Config& config, const Places& places, std::vector<std::string>& wrong) {
+    if (const std::string& file = config.http.token_file; !file.empty() && !config.prometheus.listen.empty())
+        if (const auto read = service::http::read_token(file); !read)
+            wrong.push_back(with_place(places, "http.token_file", read.error()));
+    if (const auto read = service::read_clickhouse_password(config.clickhouse); !read)
+        wrong.push_back(with_place(places, "clickhouse.password_file", read.error()));
+    if (const std::string& file = config.clickhouse.ca_file; !file.empty() && !config.clickhouse.url.empty())
+        if (const auto opened = base::open_regular_file(file); !opened)
+            wrong.push_back(places.of("clickhouse.ca_file") + file + ": " + opened.error().reason);
+    const analysis::Names names(true, config.engine.node_names);
+    for (const base::Error& error : names.errors()) wrong.push_back(with_place(places, "engine.node_names", error));
+}
+
 }  // namespace
 
 std::vector<std::string> judge(const DaemonOptions& options, const service::Config& config) {
@@ -126,14 +180,17 @@ std::vector<std::string> judge(const DaemonOptions& options, const service::Conf
         wrong.push_back(
             places.of("control.group") +
             fmt::format("there is no group '{0}'; create it (groupadd --system {0}), or name another", group));
-    // Contradictions between several keys.
+    if (const auto memory = judge_memory(config, places)) wrong.push_back(*memory);
+    // The rules of policy.file have places of their own.
     if (wrong.empty())
         if (const auto checked = service::Service::check(config); !checked)
-            for (const base::Error& error : checked.error()) wrong.push_back(error.text());
+            for (const base::Error& error : checked.error())
+                wrong.push_back(error.path == config.policy.file ? with_place(places, "policy.file", error)
+                                                                 : error.text());
     return wrong;
 }
 
-std::vector<std::string> judge_folders(const DaemonOptions& options, const service::Config& config) {
+std::vector<std::string> judge_files(const DaemonOptions& options, const service::Config& config) {
     const Places places(options);
     const std::string& user = config.service.user;
     const auto account = ::geteuid() == 0 && !user.empty() ? account_of(user) : std::optional<Account>{};
@@ -146,6 +203,10 @@ std::vector<std::string> judge_folders(const DaemonOptions& options, const servi
     };
     look("history.directory", config.history.directory);
     look("recorder.directory", config.recorder.directory);
+    if (config.clickhouse.makes_rows()) look("clickhouse.spool", config.clickhouse.spool);
+    if (const auto reason = obstacle_of_lines(config.clickhouse.jsonl))
+        wrong.push_back(places.of("clickhouse.jsonl") + *reason);
+    judge_read_files(config, places, wrong);
     return wrong;
 }
 

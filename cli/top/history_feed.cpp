@@ -88,7 +88,7 @@ const history::HistoryInterval* HistoryFeed::next() {
         }
         if (const std::uint64_t damaged = reader_->damaged_records(); damaged != 0)
             update([&](tui::FeedStatus& status) {
-                status.warnings = {fmt::format("{} damaged intervals of the history are left out", damaged)};
+                status.warnings = {"left out of the history: " + base::format_counted(damaged, "damaged interval")};
             });
         if (ahead_.empty()) {
             end({});

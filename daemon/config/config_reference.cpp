@@ -64,6 +64,8 @@ std::string roff(std::string_view text) {
             out += "\\-";
         else if (c == '\'')
             out += "\\(aq";
+        else if (c == '"')
+            out += "\\(dq";
         else
             out += c;
     }

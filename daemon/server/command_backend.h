@@ -66,6 +66,17 @@ struct Status {
     std::uint64_t recordings = 0;       ///< written
     std::uint64_t recordings_failed = 0;
     std::string last_recording;  ///< path
+    /// Rows for ClickHouse, or for a file of JSON lines.
+    struct Rows {
+        std::uint64_t intervals = 0;  ///< put into the spool
+        std::uint64_t sent_intervals = 0;
+        std::uint64_t sent_rows = 0;
+        std::uint64_t dropped_intervals = 0;  ///< removed from the spool unsent
+        std::uint64_t spool_failures = 0;     ///< intervals that could not be put there
+        std::uint64_t failures = 0;           ///< requests
+        std::uint64_t spool_octets = 0;       ///< that wait
+    };
+    std::optional<Rows> clickhouse;  ///< no value if none are made
     std::uint64_t clients = 0;
     std::uint64_t reloads = 0;
     std::vector<std::string> needs_restart;  ///< keys that were changed but need a restart

@@ -47,6 +47,14 @@ OrderedJson control_of(const ServerCounters& counters) {
             {"closed_slow", counters.closed_slow}};
 }
 
+OrderedJson rows_of(const std::optional<Status::Rows>& rows) {
+    if (!rows) return nullptr;
+    return {{"intervals", rows->intervals},           {"sent_intervals", rows->sent_intervals},
+            {"sent_rows", rows->sent_rows},           {"dropped_intervals", rows->dropped_intervals},
+            {"spool_failures", rows->spool_failures}, {"failures", rows->failures},
+            {"spool_octets", rows->spool_octets}};
+}
+
 }  // namespace
 
 std::string status_json(const Status& status, const ServerCounters& counters) {
@@ -72,6 +80,7 @@ std::string status_json(const Status& status, const ServerCounters& counters) {
         {"recordings", status.recordings},
         {"recordings_failed", status.recordings_failed},
         {"last_recording", status.last_recording.empty() ? OrderedJson(nullptr) : OrderedJson(status.last_recording)},
+        {"clickhouse", rows_of(status.clickhouse)},
         {"clients", status.clients},
         {"reloads", status.reloads},
         {"needs_restart", status.needs_restart},

@@ -78,8 +78,12 @@ std::vector<ProgramRow> program_rows() {
         row("rdmascope_clickhouse_sent_intervals_total", "intervals", Type::Counter,
             "That ClickHouse has, those of former runs among them.", plain<&Figures::clickhouse_intervals_sent>),
         row("rdmascope_clickhouse_dropped_intervals_total", "intervals", Type::Counter,
-            "Removed from the spool unsent: it was full, or a file was damaged.",
+            "Removed from the spool unsent: it was full, or a file was damaged or removed by another program.",
             plain<&Figures::clickhouse_intervals_dropped>),
+        row("rdmascope_clickhouse_spool_failures_total", "intervals", Type::Counter,
+            "That could not be put into the spool: disk full, or an error that the log names. The next interval has "
+            "their rows.",
+            plain<&Figures::clickhouse_spool_failures>),
         row("rdmascope_clickhouse_sent_rows_total", "rows", Type::Counter,
             "That ClickHouse has accepted; those sent again count again.", plain<&Figures::clickhouse_rows_sent>),
         row("rdmascope_clickhouse_failures_total", "requests", Type::Counter,

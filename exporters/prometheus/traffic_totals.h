@@ -94,6 +94,7 @@ struct ProgramFigures {
     std::uint64_t clickhouse_intervals_spooled = 0;
     std::uint64_t clickhouse_intervals_sent = 0;
     std::uint64_t clickhouse_intervals_dropped = 0;
+    std::uint64_t clickhouse_spool_failures = 0;
     std::uint64_t clickhouse_rows_sent = 0;
     std::uint64_t clickhouse_failures = 0;
     std::uint64_t clickhouse_spool_bytes = 0;

@@ -167,7 +167,8 @@ bool Sink::send(const std::vector<std::string>& names) {
     for (const std::string& name : names) {
         const auto octets = spool_->read(name);
         if (!octets) {
-            // It stays: there may be no descriptors now. It has gone if there was no room for it.
+            // It stays: there may be no descriptors now. It has gone if there was no room for it, or if another program
+            // removed it.
             if (spool_->has(name)) all_read = base::Failure{octets.error()};
             continue;
         }

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fmt/core.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -25,15 +26,32 @@ base::Failure<base::Error> failed(std::string_view doing, const std::string& pat
     return base::failure(fmt::format("cannot {} ({})", doing, std::strerror(errno)), path);
 }
 
+bool is_removed(const base::Descriptor& file) {
+    struct stat facts {};
+    return ::fstat(file.number(), &facts) == 0 && facts.st_nlink == 0;
+}
+
+base::Result<base::Folder> make_folder(const std::string& path) {
+    auto folder = base::Folder::make(path, folder_mode);
+    if (!folder) return base::failure("cannot be the spool's folder: " + folder.error().reason, path);
+    return std::move(folder).value();
+}
+
+base::Result<base::Descriptor> lock_folder(const base::Folder& folder) {
+    auto lock = folder.open_file("lock", O_RDWR | O_CREAT, file_mode);
+    if (!lock) return base::failure("cannot be written: " + lock.error().reason, folder.path_of("lock"));
+    if (::flock(lock->number(), LOCK_EX | LOCK_NB) != 0)
+        return base::failure("another daemon has this spool; give each a folder of its own", folder.path());
+    return std::move(lock).value();
+}
+
 }  // namespace
 
 base::Result<std::unique_ptr<Spool>> Spool::open(const std::string& path, std::uint64_t max_octets) {
-    auto folder = base::Folder::make(path, folder_mode);
-    if (!folder) return base::failure("cannot be the spool's folder: " + folder.error().reason, path);
-    auto lock = folder->open_file("lock", O_RDWR | O_CREAT, file_mode);
-    if (!lock) return base::failure("cannot be written: " + lock.error().reason, folder->path_of("lock"));
-    if (::flock(lock->number(), LOCK_EX | LOCK_NB) != 0)
-        return base::failure("another daemon has this spool; give each a folder of its own", path);
+    auto folder = make_folder(path);
+    if (!folder) return base::Failure{folder.error()};
+    auto lock = lock_folder(*folder);
+    if (!lock) return base::Failure{lock.error()};
     std::unique_ptr<Spool> spool(new Spool(std::move(folder).value(), max_octets, std::move(lock).value()));
     if (const auto looked = spool->look(); !looked) return base::Failure{looked.error()};
     return spool;
@@ -55,6 +73,19 @@ base::Result<void> Spool::look() {
     std::ranges::sort(files_, {}, &File::name);
     for (const File& file : files_) counters_.octets += file.octets;
     counters_.files = files_.size();
+    return {};
+}
+
+/// The folder may be removed while the daemon runs.
+base::Result<void> Spool::replace_removed() {
+    if (!is_removed(lock_)) return {};
+    auto folder = make_folder(folder_.path());
+    if (!folder) return base::Failure{folder.error()};
+    auto lock = lock_folder(*folder);
+    if (!lock) return base::Failure{lock.error()};
+    const std::lock_guard guard(mutex_);
+    folder_ = std::move(folder).value();
+    lock_ = std::move(lock).value();
     return {};
 }
 
@@ -91,8 +122,13 @@ base::Result<void> Spool::put(const std::string& name, std::string_view octets) 
         const std::lock_guard lock(mutex_);
         make_room(octets.size());
     }
-    if (auto written = write(name, octets); !written) return written;
+    auto written = replace_removed();
+    if (written) written = write(name, octets);
     const std::lock_guard lock(mutex_);
+    if (!written) {
+        ++counters_.failed;
+        return written;
+    }
     files_.push_back({name + std::string(suffix), octets.size()});
     counters_.octets += octets.size();
     counters_.files = files_.size();
@@ -129,11 +165,19 @@ std::vector<std::string> Spool::oldest(std::size_t most_files, std::uint64_t mos
     return names;
 }
 
-base::Result<std::string> Spool::read(const std::string& name) const {
-    const auto file = folder_.open_file(name);
-    if (!file) return base::failure("cannot be read: " + file.error().reason, folder_.path_of(name));
+base::Result<base::Descriptor> Spool::open_file(const std::string& name) {
+    const std::lock_guard lock(mutex_);
+    auto file = folder_.open_file(name);
+    if (file) return std::move(file).value();
+    if (file.error().code == ENOENT && forget(name)) ++counters_.dropped;
+    return base::failure("cannot be read: " + file.error().reason, folder_.path_of(name));
+}
+
+base::Result<std::string> Spool::read(const std::string& name) {
+    const auto file = open_file(name);
+    if (!file) return base::Failure{file.error()};
     auto octets = base::read_file(file->number(), most_file_octets);
-    if (!octets) return failed("read", folder_.path_of(name));
+    if (!octets) return failed("read", name);
     return *std::move(octets);
 }
 

@@ -176,6 +176,31 @@ class Client(TestCase):
         status = json.loads(self.succeeds(self.ask(daemon.path, "--status", "--json")))
         self.assertEqual(status["packets"], packets)
 
+    def test_status_shows_what_was_lost(self):
+        counts = {"history_intervals": 7, "history_lost_intervals": 2, "recorder_frames": 1, "recordings": 1, "recordings_failed": 3,
+                  "flows": 5, "flows_evicted": 4, "trace_records": 9, "trace_records_lost": 6,
+                  "clickhouse": {"sent_intervals": 8, "spool_octets": 2048, "dropped_intervals": 1, "spool_failures": 5, "failures": 3}}
+        results = [{"program": "rdmascope", "protocol_version": 1, "snapshot_version": 1}, counts]
+        path = self.folder / "canned.sock"
+        with socket.socket(socket.AF_UNIX) as listener:
+            listener.bind(str(path))
+            listener.listen()
+            listener.settimeout(60)
+            asking = subprocess.Popen([BINARY, "daemon", "--status", "--socket", path], stdout=subprocess.PIPE, text=True, env=ENVIRONMENT)
+            peer, _ = listener.accept()
+            with peer, peer.makefile("rb") as requests:
+                for result in results:
+                    self.assertIn(b"command", requests.readline())
+                    peer.sendall(json.dumps({"version": 1, "ok": True, "result": result}).encode() + b"\n")
+                page = asking.communicate(timeout=60)[0]
+        lines = dict(line.split(None, 1) for line in page.splitlines() if len(line.split()) > 1)
+        self.assertEqual(asking.returncode, 0)
+        self.assertEqual(lines["history"], "7 intervals, 2 lost")
+        self.assertEqual(lines["recorder"], "1 frame held, 1 recording saved, 3 failed")
+        self.assertEqual(lines["flows"], "5, 4 evicted")
+        self.assertEqual(lines["traces"], "9 records, 6 lost")
+        self.assertEqual(lines["clickhouse"], "8 intervals sent, 2 KiB waiting, 1 dropped, 5 not spooled, 3 failed requests")
+
     def test_reload_is_answered(self):
         daemon = Daemon(self, WRITE)
         self.assertIn("read again", self.succeeds(self.ask(daemon.path, "--reload")))

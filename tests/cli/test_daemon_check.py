@@ -1,5 +1,5 @@
 """`rdmascope daemon --check`, and the same at the start: mistakes that only others than the reader of the file can judge, each
-with its place, and folders that cannot be written to."""
+with its place, folders that cannot be written to, and files that cannot be read."""
 import os
 import subprocess
 import unittest
@@ -61,6 +61,33 @@ class Check(TestCase):
                                       "daemon", "--config", path, "--check", "--history", place / "a"], capture_output=True, text=True, timeout=30)
             self.assertIn(f"history.directory: {place / 'a'}: no file can be made there", self.fails(checked))
             self.assertIn("Read-only file system", checked.stderr)
+
+    def test_files_that_cannot_be_read(self):
+        none, spool, file = self.folder / "none", self.folder / "spool", self.folder / "file"
+        file.touch(mode=0o644)
+        told = self.refused(f'[clickhouse]\nurl = "https://h:8443"\nspool = "{file}"\npassword_file = "{none}"\nca_file = "{self.folder}"\n'
+                            f'[http]\ntoken_file = "{file}"\n[engine]\nnode_names = "{self.folder}"\n')
+        self.assertEqual(told, [f"FILE:3:9: clickhouse.spool: {file}: no file can be made there: Not a directory",
+                                f"FILE:7:14: http.token_file: {file}: every user can read it; use chmod o-r",
+                                f"FILE:4:17: clickhouse.password_file: {none}: No such file or directory",
+                                f"FILE:5:11: clickhouse.ca_file: {self.folder}: is a directory, and a regular file is expected; name another file",
+                                f"FILE:9:14: engine.node_names: {self.folder}: Is a directory"])
+        for lines, reason in ((self.folder, "is a directory, and a file is expected"), (none / "rows", "there is no such folder; make it")):
+            told = self.refused(f'[clickhouse]\njsonl = "{lines}"\nspool = "{spool}"\n')
+            self.assertEqual(told, [f"FILE:2:9: clickhouse.jsonl: {none if lines != self.folder else lines}: {reason}"])
+        self.assertFalse(spool.exists())
+
+    def test_a_policy_that_cannot_be_read_has_its_key(self):
+        self.assertEqual(self.refused(f'[policy]\nfile = "{self.folder}"\n'),
+                         [f"FILE:2:8: policy.file: {self.folder}: is a directory, and a regular file is expected; name another file"])
+
+    @unittest.skipIf(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") > 1 << 40, "this machine has as much memory")
+    def test_more_memory_than_the_machine_has(self):
+        told = self.refused(f'[recorder]\ndirectory = "{self.folder}"\nmemory = "1TiB"\nmax_file_size = "1TiB"\n')
+        self.assertRegex(told[0], r"^FILE:3:10: recorder.memory: 1 TiB are taken at the start, and this machine has [0-9.]+ GiB of memory$")
+        if os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") < 64 << 30:
+            told = self.refused('[capture]\nthreads = 64\nbuffer = "1GiB"\n')
+            self.assertRegex(told[0], "^FILE:3:10: capture.buffer: the rings of one interface take 64 GiB, and this machine has")
 
     def test_a_folder_that_is_missing_will_be_made(self):
         result = run("daemon", "--record", self.folder / "a" / "b", "--check")

@@ -110,7 +110,7 @@ class Figures(HistoryTestCase):
         segment.write_bytes(octets)
         result = run("flows", "--history", folder)
         self.succeeds(result)
-        self.assertIn("rdmascope flows: 1 damaged intervals of the history are left out\n", result.stderr)
+        self.assertIn("rdmascope flows: left out of the history: 1 damaged interval\n", result.stderr)
 
 
 class Errors(HistoryTestCase):

@@ -10,6 +10,11 @@ from command import BINARY, ENVIRONMENT, PCAPS, ROOT, TestCase, dump, needs, run
 RPING = PCAPS / "rxe-rping.pcap"
 
 
+def commands():
+    """In the order of `rdmascope help`."""
+    return re.findall(r"^  ([a-z]+) ", run("help").stdout, re.MULTILINE)
+
+
 class Help(TestCase):
     def test_no_command_is_a_usage_error_that_lists_the_commands(self):
         self.assertIn("dump", run().stderr)
@@ -142,8 +147,8 @@ class Documentation(TestCase):
                       f"COMP_CWORD={len(words)}; _rdmascope; printf '%s\\n' \"${{COMPREPLY[@]}}\"")
             return subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True).stdout.split()
 
-        self.assertEqual(complete(BINARY), ["dump", "flows", "io", "paths", "why", "explain", "report", "policy", "fabric", "top", "daemon", "fleet", "endpoint", "replay", "run", "doctor",
-                                           "demo", "completion", "help", "--help", "--version"])
+        self.assertIn("completion", commands())
+        self.assertEqual(complete(BINARY), [*commands(), "help", "--help", "--version"])
         self.assertEqual(complete(BINARY, "dump", "-T"), ["text", "fields", "json", "ek"])
         self.assertIn("lo", complete(BINARY, "dump", "-i"))
         self.assertIn("infiniband.bth.opcode", complete(BINARY, "dump", "-T", "fields", "-e"))
@@ -195,8 +200,7 @@ class Documentation(TestCase):
             return [reply.split("\t")[0] for reply in told.stdout.splitlines()]
 
         (self.folder / "folder").mkdir()
-        self.assertEqual(sorted(complete("rdmascope ")), sorted(["dump", "flows", "io", "paths", "why", "explain", "report", "policy", "fabric", "top", "daemon", "fleet", "endpoint", "replay", "run",
-                                                                 "doctor", "demo", "help"]))
+        self.assertEqual(sorted(complete("rdmascope ")), sorted([*commands(), "help"]))
         self.assertEqual(sorted(complete("rdmascope dump -T ")), ["ek", "fields", "json", "text"])
         self.assertEqual(complete("rdmascope help dump --col"), [])
         self.assertEqual(complete("rdmascope dump -r demo --rec"), [], "a file's name is no command")
@@ -210,7 +214,7 @@ class Documentation(TestCase):
     @needs("zsh")
     def test_zsh_is_offered_words_alone(self):
         """compadd takes what is after its first word for words, `--` too."""
-        for words, calls in ((["rdmascope", ""], ["dump flows io why report policy top daemon fleet endpoint replay run doctor demo help", "-- --help --version"]),
+        for words, calls in ((["rdmascope", ""], [" ".join([*commands(), "help"]), "-- --help --version"]),
                              (["rdmascope", "endpoint", ""], ["serve ping bench listen", "-- --help --version"])):
             with self.subTest(words=words):
                 script = (f"compadd() {{ print -r -- \"$*\" }}; words=({' '.join(word or repr('') for word in words)}); "
@@ -224,6 +228,26 @@ class Documentation(TestCase):
             with self.subTest(page=page.name):
                 lint = subprocess.run(["mandoc", "-Tlint", "-W", "warning", page], capture_output=True, text=True)
                 self.assertEqual(lint.stdout + lint.stderr, "")
+
+    @needs("man")
+    def test_the_manual_shows_defaults_as_a_file_has_them(self):
+        shown = subprocess.run(["man", "-l", ROOT / "docs/man/rdmascope.toml.5"], capture_output=True, text=True, check=True,
+                               env={**ENVIRONMENT, "MANWIDTH": "200", "MANROFFOPT": "-c", "LC_ALL": "C.UTF-8"}).stdout
+        lines = [line.strip() for line in re.sub(".\b", "", shown).splitlines()]
+        defaults = re.findall(r"^#(\w+ = .+)$", self.succeeds(run("daemon", "--print-config")), re.MULTILINE)
+        self.assertGreater(len(defaults), 50)
+        for default in defaults:
+            # A short name stands in the line of its text.
+            self.assertTrue(any(line.startswith(default) for line in lines), default)
+
+    @needs("man")
+    def test_the_manual_fits_80_columns(self):
+        """What groff warns of, such as a table that is wider than the page."""
+        for page in sorted((ROOT / "docs/man").iterdir()):
+            with self.subTest(page=page.name):
+                shown = subprocess.run(["man", "--warnings", "-l", "-Tutf8", "-Z", page], capture_output=True, text=True,
+                                       env={**ENVIRONMENT, "MANWIDTH": "80", "MANROFFOPT": ""})
+                self.assertEqual((shown.returncode, shown.stderr), (0, ""))
 
 
 if __name__ == "__main__":

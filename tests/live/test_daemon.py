@@ -444,6 +444,24 @@ class History(unittest.TestCase):
                     after = told("flows", "-n", "--json", "--history", daemon.history)
                     self.assertGreater(sums(after)[0]["rdma_packets_total"], sums(before)[0]["rdma_packets_total"])
 
+    def test_goes_on_if_its_folder_is_removed(self):
+        """The daemon makes the folder again, under the filter of its system calls."""
+        with Wire() as wire:
+            daemon = Daemon(wire, history=True)
+            daemon.write(self.CONFIG.format(daemon.history))
+            with daemon:
+                daemon.wait_for("an interval", lambda: list(daemon.history.glob("*.rdmahist")))
+                while daemon.history.exists():  # the daemon may make a file at the same time
+                    shutil.rmtree(daemon.history, ignore_errors=True)
+                daemon.wait_for("a new file", lambda: list(daemon.history.glob("*.rdmahist")))
+                expected, _ = sums(told("flows", "-n", "--json", "-K", "-r", PCAPS / "rxe-rping.pcap"))
+                wire.play("rxe-rping.pcap", "--speed", "max")
+                daemon.captured(expected["rdma_packets_total"])
+                self.assertEqual(daemon.total("rdmascope_history_lost_intervals_total"), 0)
+                self.assertEqual(daemon.stop(), 0)
+                kept, _ = sums(told("flows", "-n", "--json", "--history", daemon.history))
+                self.assertEqual(kept["rdma_packets_total"], expected["rdma_packets_total"])
+
     def test_a_full_disk_costs_history_and_nothing_else(self):
         with Wire() as wire:
             daemon = Daemon(wire, history=True)

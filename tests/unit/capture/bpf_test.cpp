@@ -36,6 +36,11 @@ TEST(PacketFilter, matches_what_the_expression_says) {
     EXPECT_EQ(filter->expression(), "udp dst port 4791 and host 192.0.2.2");
 }
 
+TEST(PacketFilter, a_nul_does_not_end_the_expression) {
+    for (const std::string& expression : {std::string("\0", 1), std::string("udp\0 port 53", 12)})
+        EXPECT_FALSE(PacketFilter::compile(expression, {}).ok());
+}
+
 TEST(PacketFilter, empty_matches_all) {
     auto filter = PacketFilter::compile("", {});
     ASSERT_TRUE(filter.ok());

@@ -275,6 +275,8 @@ TEST(Input, what_cannot_be_read_is_told) {
     EXPECT_THAT(read_all(directory.path().string()).error, HasSubstr("is a directory"));
     EXPECT_THAT(read_text("").error, HasSubstr("is empty"));
     EXPECT_THAT(read_text("abc").error, HasSubstr("0x616263; it looks like text"));
+    EXPECT_THAT(read_text("rdmatrc\n\1").error, HasSubstr("--trace FILE"));
+    EXPECT_THAT(read_text("RDMAHIST\1").error, HasSubstr("--history"));
     EXPECT_THAT(read_text("12:00:01 IP 192.0.2.1 > 192.0.2.2").error, HasSubstr("looks like text"));
     EXPECT_THAT(read_text(std::string("snoop\0\0\0\0\0\0\2", 12)).error, HasSubstr("snoop"));
     EXPECT_THAT(read_text("GMBU____________").error, HasSubstr("Network Monitor 2"));

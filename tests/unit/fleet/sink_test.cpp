@@ -141,6 +141,31 @@ TEST(FleetSpool, is_closed_to_other_users_and_follows_no_links) {
     EXPECT_EQ(text, "not ours");
 }
 
+TEST(FleetSpool, goes_on_if_its_files_or_its_folder_are_removed) {
+    const Folder folder;
+    const std::string path = folder.path() + "/spool";
+    auto spool = Spool::open(path, 1000);
+    ASSERT_TRUE(spool);
+    ASSERT_TRUE((*spool)->put("1", "one"));
+    std::filesystem::remove(path + "/1.rows");
+    EXPECT_FALSE((*spool)->read("1.rows"));
+    EXPECT_FALSE((*spool)->has("1.rows")) << "it would be tried for ever";
+    EXPECT_EQ((*spool)->counters().dropped, 1u);
+    EXPECT_EQ((*spool)->counters().octets, 0u);
+
+    std::filesystem::remove_all(path);
+    ASSERT_TRUE((*spool)->put("2", "two"));
+    EXPECT_EQ((*spool)->read("2.rows").value(), "two");
+    EXPECT_FALSE(Spool::open(path, 1000)) << "two processes have the new folder";
+
+    std::filesystem::remove_all(path);
+    std::ofstream(path) << "a file in the way";
+    EXPECT_FALSE((*spool)->put("3", "three"));
+    EXPECT_EQ((*spool)->counters().failed, 1u);
+    std::filesystem::remove(path);
+    EXPECT_TRUE((*spool)->put("4", "four"));
+}
+
 TEST(FleetSpool, drops_the_oldest_files_beyond_its_bound_and_counts_them) {
     const Folder folder;
     auto spool = Spool::open(folder.path(), 100);

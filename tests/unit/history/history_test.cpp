@@ -248,6 +248,42 @@ TEST(History, has_one_writer) {
     EXPECT_TRUE(history::HistoryWriter::open(in(folder)).ok());
 }
 
+TEST(History, goes_on_in_a_new_segment_if_its_files_are_removed) {
+    const Folder folder;
+    history::HistoryOptions options = in(folder);
+    options.directory = folder / "history";
+    const auto to = writer(options);
+    ASSERT_TRUE(to->append(interval(1)));
+    const std::uint64_t size = to->counters().octets;
+    std::filesystem::remove(options.directory + "/00000001.rdmahist");
+    ASSERT_TRUE(to->append(interval(2)));
+    EXPECT_EQ(numbers(*history::HistoryReader::open(options.directory).value()), from_to(2, 2));
+    EXPECT_LT(to->counters().octets, 2 * size) << "the removed segment still counts";
+    std::filesystem::remove_all(options.directory);
+    ASSERT_TRUE(to->append(interval(3)));
+    EXPECT_EQ(numbers(*history::HistoryReader::open(options.directory).value()), from_to(3, 3));
+    EXPECT_EQ(to->counters().segments, 1u);
+    EXPECT_EQ(to->counters().lost_intervals, 0u);
+    EXPECT_FALSE(history::HistoryWriter::open(options).ok());  // the new folder is locked as well
+}
+
+TEST(History, counts_what_is_lost_while_its_folder_cannot_be_made_again) {
+    const Folder folder;
+    history::HistoryOptions options = in(folder);
+    options.directory = folder / "history";
+    const auto to = writer(options);
+    ASSERT_TRUE(to->append(interval(1)));
+    std::filesystem::remove_all(options.directory);
+    write(options.directory, "a file in the way");
+    const auto lost = to->append(interval(2));
+    ASSERT_FALSE(lost.ok());
+    EXPECT_EQ(lost.error().path, options.directory);
+    EXPECT_EQ(to->counters().lost_intervals, 1u);
+    std::filesystem::remove(options.directory);
+    ASSERT_TRUE(to->append(interval(3)));
+    EXPECT_EQ(numbers(*history::HistoryReader::open(options.directory).value()), from_to(3, 3));
+}
+
 TEST(History, makes_its_directory) {
     const Folder folder;
     history::HistoryOptions options = in(folder);

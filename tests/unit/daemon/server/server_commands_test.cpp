@@ -41,8 +41,15 @@ TEST_F(ControlSocket, AnswersTheSmallCommands) {
     EXPECT_EQ(status["interfaces"][0]["kernel_dropped"], 2);
     EXPECT_TRUE(status["interfaces"][0]["interface_dropped"].is_null());
     EXPECT_TRUE(status["last_recording"].is_null());
+    EXPECT_TRUE(status["clickhouse"].is_null());
     EXPECT_EQ(status["control"]["clients"], 1);
     EXPECT_EQ(status["control"]["requests"], 2);
+
+    fake.current.clickhouse = Status::Rows{.sent_intervals = 3, .dropped_intervals = 1, .spool_failures = 2};
+    const Json rows = ask(peer, R"({"command":"status"})")["result"]["clickhouse"];
+    EXPECT_EQ(rows["sent_intervals"], 3);
+    EXPECT_EQ(rows["dropped_intervals"], 1);
+    EXPECT_EQ(rows["spool_failures"], 2);
 
     const Json help = ask(peer, R"({"command":"help"})")["result"]["commands"];
     ASSERT_EQ(help.size(), 14U);
