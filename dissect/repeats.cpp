@@ -1,7 +1,6 @@
 #include "dissect/repeats.h"
 
 #include <bit>
-#include <new>
 
 #include "base/hash.h"
 
@@ -34,12 +33,6 @@ std::uint64_t mix(std::uint64_t hash, base::Bytes octets) {
 
 RepeatTable::RepeatTable(std::size_t packets) : size_(std::bit_ceil(packets < 2 ? std::size_t{2} : packets)) {}
 
-/// calloc(3) leaves it to the kernel to make the pages zero, each when it is first used: a short capture uses few.
-void RepeatTable::allocate() {
-    entries_.reset(static_cast<Entry*>(std::calloc(size_, sizeof(Entry))));
-    if (!entries_) throw std::bad_alloc();
-}
-
 std::uint64_t RepeatTable::note(const Dissection& dissection, base::Bytes bytes, std::uint64_t frame_number) {
     const Role role = role_of(dissection.bth.opcode);
     if (role == Role::other) return 0;
@@ -52,8 +45,8 @@ std::uint64_t RepeatTable::note(const Dissection& dissection, base::Bytes bytes,
         key = mix(key, bytes.subspan(network.destination_offset, size));
     }
 
-    if (!entries_) [[unlikely]]
-        allocate();
+    if (entries_.empty()) [[unlikely]]
+        entries_ = base::ZeroedArray<Entry>(size_);
     Entry* const pair = &entries_[key & (size_ - 1) & ~std::uint64_t{1}];
     for (Entry* entry = pair; entry != pair + 2; ++entry) {
         if (entry->frame == 0 || entry->key != key) continue;

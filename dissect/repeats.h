@@ -1,9 +1,8 @@
 #pragma once
 #include <cstdint>
-#include <cstdlib>
-#include <memory>
 
 #include "base/bytes.h"
+#include "base/zeroed_array.h"
 #include "dissect/dissection.h"
 
 namespace dissect {
@@ -28,12 +27,7 @@ private:
         std::uint64_t key = 0;
         std::uint64_t frame = 0;  ///< 0 = empty
     };
-    void allocate();
-
-    struct Release {
-        void operator()(Entry* entries) const { std::free(entries); }
-    };
-    std::unique_ptr<Entry[], Release> entries_ = {};  ///< null until there is a packet
+    base::ZeroedArray<Entry> entries_ = {};  ///< empty until there is a packet
     std::size_t size_;
 };
 
