@@ -3,6 +3,7 @@
 #include <array>
 #include <gmock/gmock.h>
 #include <thread>
+#include <vector>
 
 #include "fleet/client/http_client.h"
 
@@ -35,9 +36,9 @@ TEST(CurlLibrary, of_another_kind_is_refused) {
 TEST(CurlLibrary, is_loaded_by_several_threads_at_once) {
     std::array<std::string, 8> errors;
     {
-        std::array<std::jthread, 8> threads;
-        for (std::size_t i = 0; i < threads.size(); ++i)
-            threads[i] = std::jthread([&error = errors[i]] {
+        std::vector<std::jthread> threads;
+        for (std::string& error : errors)
+            threads.emplace_back([&error] {
                 HttpClient client({.url = "http://127.0.0.1:1"});
                 const auto answer = client.query("SELECT 1");
                 error = answer ? "an answer" : answer.error().text();
