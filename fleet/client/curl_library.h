@@ -22,7 +22,7 @@ struct CurlLibrary {
     decltype(&curl_slist_free_all) slist_free_all = nullptr;
 };
 
-/// Loads libcurl with some forty libraries that it needs.
+/// Loads libcurl, with the libraries of TLS, Kerberos and LDAP that it needs.
 base::Result<CurlLibrary> load_curl(const std::string& file = "libcurl.so.4");
 
 }  // namespace fleet::client

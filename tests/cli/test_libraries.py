@@ -43,7 +43,7 @@ class Damaged(TestCase):
     def test_a_question_to_the_fleet_names_the_library_and_its_package(self):
         done = run('fleet', 'hosts', '--url', 'http://127.0.0.1:1', **self.options)
         self.assertEqual(done.returncode, 1, done.stdout)
-        self.assertRegex(done.stderr, r'^rdmascope: libcurl\.so\.4: .*; requests to ClickHouse need this library: '
+        self.assertRegex(done.stderr, r'^rdmascope fleet hosts: libcurl\.so\.4: .*; requests to ClickHouse need this library: '
                                       r'install the package libcurl4$')
 
 

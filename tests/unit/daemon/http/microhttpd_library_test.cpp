@@ -8,9 +8,11 @@ namespace {
 TEST(MicrohttpdLibrary, has_every_function_that_is_called) {
     const auto library = load_microhttpd();
     ASSERT_TRUE(library) << library.error().text();
-    // No daemon: the library answers that there is nothing to wait for.
-    MHD_UNSIGNED_LONG_LONG timeout = 0;
-    EXPECT_EQ(library->get_timeout(nullptr, &timeout), MHD_NO);
+    MHD_Response* const response = library->create_response_from_buffer(0, nullptr, MHD_RESPMEM_PERSISTENT);
+    ASSERT_NE(response, nullptr);
+    EXPECT_EQ(library->add_response_header(response, "Cache-Control", "no-store"), MHD_YES);
+    EXPECT_EQ(library->add_response_header(response, "no\nname", "value"), MHD_NO);
+    library->destroy_response(response);
 }
 
 TEST(MicrohttpdLibrary, that_is_absent_names_what_needs_it_and_its_package) {
