@@ -37,6 +37,7 @@ TEST(CurlLibrary, is_loaded_by_several_threads_at_once) {
     std::array<std::string, 8> errors;
     {
         std::vector<std::jthread> threads;
+        threads.reserve(errors.size());
         for (std::string& error : errors)
             threads.emplace_back([&error] {
                 HttpClient client({.url = "http://127.0.0.1:1"});
