@@ -19,7 +19,7 @@ struct Command;
 
 /// What `main` provides to every command.
 struct Environment {
-    const dissect::FieldRegistry& fields;
+    const dissect::FieldRegistry& (*fields)();  ///< all fields of frames
     std::string_view version;
     std::span<const Command> commands;
 };

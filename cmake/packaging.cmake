@@ -33,6 +33,9 @@ set(CPACK_COMPONENT_DEVELOPMENT_GROUP rdmascope)
 set(CPACK_COMPONENT_WIRESHARK_GROUP rdmascope-wireshark)
 set(CPACK_DEBIAN_RDMASCOPE_PACKAGE_NAME rdmascope)
 set(CPACK_DEBIAN_RDMASCOPE_DESCRIPTION ${summary})
+# Libraries that are loaded when they are first needed (base/shared_library.h). dpkg-shlibdeps finds all others.
+# CURLOPT_PROTOCOLS_STR came with curl 7.85.
+set(CPACK_DEBIAN_RDMASCOPE_PACKAGE_DEPENDS "libcurl4 (>= 7.85), libmicrohttpd12 (>= 0.9.75)")
 set(CPACK_DEBIAN_RDMASCOPE_PACKAGE_CONTROL_EXTRA ${PROJECT_SOURCE_DIR}/cmake/debian/conffiles
     ${PROJECT_SOURCE_DIR}/cmake/debian/postinst)
 

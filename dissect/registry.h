@@ -37,7 +37,7 @@ struct RegisteredField {
     const NumberForm* form = nullptr;
 };
 
-/// Fields by name: all fields of frames, built once, in `main`, from the dispatch table; or those of a table. Immutable
+/// Fields by name: all fields of frames, built once, by `main`, from the dispatch table; or those of a table. Immutable
 /// afterwards.
 class FieldRegistry {
 public:

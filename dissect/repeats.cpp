@@ -46,7 +46,7 @@ std::uint64_t RepeatTable::note(const Dissection& dissection, base::Bytes bytes,
     }
 
     if (entries_.empty()) [[unlikely]]
-        entries_.resize(size_);
+        entries_ = base::ZeroedArray<Entry>(size_);
     Entry* const pair = &entries_[key & (size_ - 1) & ~std::uint64_t{1}];
     for (Entry* entry = pair; entry != pair + 2; ++entry) {
         if (entry->frame == 0 || entry->key != key) continue;

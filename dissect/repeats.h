@@ -1,8 +1,8 @@
 #pragma once
 #include <cstdint>
-#include <vector>
 
 #include "base/bytes.h"
+#include "base/zeroed_array.h"
 #include "dissect/dissection.h"
 
 namespace dissect {
@@ -15,7 +15,8 @@ namespace dissect {
 /// the same PSN. An ATOMIC Acknowledge is a response: only a repeat has the PSN of an earlier one.
 class RepeatTable {
 public:
-    /// `packets` is rounded up to a power of two; each takes 16 bytes, all of them from the first packet on.
+    /// `packets` is rounded up to a power of two; each takes 16 bytes. A page of the table takes memory from the first
+    /// packet on that is noted there.
     explicit RepeatTable(std::size_t packets);
 
     /// Notes the packet and returns the number of the earlier frame with the same PSN, 0 if none is known.
@@ -26,7 +27,7 @@ private:
         std::uint64_t key = 0;
         std::uint64_t frame = 0;  ///< 0 = empty
     };
-    std::vector<Entry> entries_ = {};
+    base::ZeroedArray<Entry> entries_ = {};  ///< empty until there is a packet
     std::size_t size_;
 };
 

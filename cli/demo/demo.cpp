@@ -337,7 +337,7 @@ std::optional<int> show_on_screen(const DemoOptions& options, const Environment&
     const analysis::Names names(true);
     traffic.start();
     const top::Shown shown =
-        top::show_screen({*feed, names, environment.fields, how, settings,
+        top::show_screen({*feed, names, environment.fields(), how, settings,
                           "two iWARP servers and five clients on this machine; q: the answers", false});
     traffic.stop();
     traffic.finish();

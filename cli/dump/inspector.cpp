@@ -45,8 +45,10 @@ private:
     void show(const wire::Frame&) override {}
 };
 
-Made<Fields> fields_of(const std::vector<std::string>& names, const dissect::FieldRegistry& registry) {
+Made<Fields> fields_of(const std::vector<std::string>& names, const Environment& environment) {
     Fields fields;
+    if (names.empty()) return fields;
+    const dissect::FieldRegistry& registry = environment.fields();
     std::string unknown;
     for (const std::string& name : names) {
         if (const dissect::RegisteredField* field = registry.find(name)) {
@@ -255,8 +257,8 @@ struct Inspector::State final : dissect::Sink {
             analysis->finish();
     }
 
-    Made<bool> make_printer(const dissect::FieldRegistry& registry);
-    Made<bool> make_filter(const dissect::FieldRegistry& registry);
+    Made<bool> make_printer(const Environment& environment);
+    Made<bool> make_filter(const Environment& environment);
     template <class Printer>
     std::unique_ptr<Printer> make_chosen(const dissect::FieldRegistry& registry, const Fields& fields) {
         auto made = std::make_unique<Printer>(out.text(), registry, fields, names());
@@ -295,8 +297,8 @@ struct Inspector::State final : dissect::Sink {
     std::uint32_t link_octets = 0;
 };
 
-Made<bool> Inspector::State::make_printer(const dissect::FieldRegistry& registry) {
-    auto fields = fields_of(options.fields, registry);
+Made<bool> Inspector::State::make_printer(const Environment& environment) {
+    auto fields = fields_of(options.fields, environment);
     if (!fields) return base::Failure{fields.error()};
     if (!options.prints()) return true;
     std::string& to = out.text();
@@ -309,26 +311,27 @@ Made<bool> Inspector::State::make_printer(const dissect::FieldRegistry& registry
     } else if (options.form == Form::tree) {
         printer = std::make_unique<output::TreePrinter>(to, names());
     } else if (options.form == Form::fields) {
-        auto made = std::make_unique<output::FieldsPrinter>(to, registry, *fields, fields_format(options.fields_format),
-                                                            names());
+        auto made = std::make_unique<output::FieldsPrinter>(to, environment.fields(), *fields,
+                                                            fields_format(options.fields_format), names());
         chosen = made.get();
         printer = std::move(made);
     } else if (fields->empty()) {
         if (options.form == Form::json)
             printer = std::make_unique<output::JsonPrinter>(to, names());
         else
-            printer = std::make_unique<output::EkPrinter>(to, registry, names());
+            printer = std::make_unique<output::EkPrinter>(to, environment.fields(), names());
     } else if (options.form == Form::json) {
-        printer = make_chosen<output::JsonFieldsPrinter>(registry, *fields);
+        printer = make_chosen<output::JsonFieldsPrinter>(environment.fields(), *fields);
     } else {
-        printer = make_chosen<output::EkFieldsPrinter>(registry, *fields);
+        printer = make_chosen<output::EkFieldsPrinter>(environment.fields(), *fields);
     }
     if (chosen != nullptr) needs = needs_of(*fields);
     return true;
 }
 
-Made<bool> Inspector::State::make_filter(const dissect::FieldRegistry& registry) {
+Made<bool> Inspector::State::make_filter(const Environment& environment) {
     if (options.display_filter.empty()) return true;
+    const dissect::FieldRegistry& registry = environment.fields();
     if (chosen == nullptr) filter_fields = std::make_unique<FilterFields>(registry, names());
     collector = chosen != nullptr ? &chosen->collector() : &filter_fields->collector();
     auto compiled = dissect::filter::Filter::compile(options.display_filter, registry, *collector);
@@ -369,8 +372,8 @@ Made<std::unique_ptr<Inspector>> Inspector::make(const DumpOptions& options, con
     state->given_names = std::move(names);
     const bool shows_commands = options.prints() && !(options.form == Form::text && options.quiet);
     state->needs = {options.prints(), options.prints(), shows_commands};
-    if (auto made = state->make_printer(environment.fields); !made) return base::Failure{made.error()};
-    if (auto made = state->make_filter(environment.fields); !made) return base::Failure{made.error()};
+    if (auto made = state->make_printer(environment); !made) return base::Failure{made.error()};
+    if (auto made = state->make_filter(environment); !made) return base::Failure{made.error()};
     if (!state->printer && !state->filter && options.flows.empty()) return std::unique_ptr<Inspector>{};
     state->flows = options.flows;
     state->make_dissector();

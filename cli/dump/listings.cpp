@@ -108,7 +108,7 @@ Text listing(const DumpOptions& options, const Environment& environment) {
         case Listing::link_types: return choices(options, true);
         case Listing::time_stamp_types: return choices(options, false);
         case Listing::code: return code(options);
-        case Listing::fields: return dissect::output::list_fields(environment.fields);
+        case Listing::fields: return dissect::output::list_fields(environment.fields());
     }
     return std::string{};
 }

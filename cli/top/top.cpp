@@ -73,7 +73,7 @@ int run(const std::vector<std::string>& arguments, const Environment& environmen
         return expression && is_mistaken(*expression) ? exit_usage : exit_failed;
     }
     LearningFeed feed(std::move(source), names);
-    const Show show{feed, names, environment.fields, options, began, file.complaint()};
+    const Show show{feed, names, environment.fields(), options, began, file.complaint()};
     if (options.once) {
         if (!file.complaint().empty()) print_message("rdmascope top: {}", file.complaint());
         error = print_picture(show);

@@ -8,7 +8,6 @@
 #include <exception>
 #include <fmt/core.h>
 #include <map>
-#include <microhttpd.h>
 #include <mutex>
 #include <netinet/in.h>
 #include <new>
@@ -23,6 +22,7 @@
 #include "base/signal_block.h"
 #include "daemon/http/gzip.h"
 #include "daemon/http/job_thread.h"
+#include "daemon/http/microhttpd_library.h"
 
 namespace service::http {
 namespace {
@@ -80,8 +80,8 @@ std::string path_of(std::string_view target) {
     return slash == std::string_view::npos ? "/" : std::string(target.substr(slash));
 }
 
-std::string header(MHD_Connection* connection, const char* name) {
-    const char* value = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, name);
+std::string header(const MicrohttpdLibrary& library, MHD_Connection* connection, const char* name) {
+    const char* value = library.lookup_connection_value(connection, MHD_HEADER_KIND, name);
     return value == nullptr ? std::string() : std::string(value);
 }
 
@@ -111,17 +111,18 @@ MHD_Result add_to_query(void* reading, MHD_ValueKind /*kind*/, const char* key, 
     return added;
 }
 
-Request request_of(MHD_Connection* connection, const char* target, const char* method) {
+Request request_of(const MicrohttpdLibrary& library, MHD_Connection* connection, const char* target,
+                   const char* method) {
     Request request{.method = method, .path = path_of(target)};
     QueryReading reading;
-    MHD_get_connection_values(connection, MHD_GET_ARGUMENT_KIND, &add_to_query, &reading);
+    library.get_connection_values(connection, MHD_GET_ARGUMENT_KIND, &add_to_query, &reading);
     if (!reading.is_whole) throw std::bad_alloc();
     request.query = std::move(reading.query);
-    request.accept_encoding = header(connection, "Accept-Encoding");
-    request.authorization = header(connection, "Authorization");
-    request.content_type = header(connection, "Content-Type");
-    request.host = header(connection, "Host");
-    request.origin = header(connection, "Origin");
+    request.accept_encoding = header(library, connection, "Accept-Encoding");
+    request.authorization = header(library, connection, "Authorization");
+    request.content_type = header(library, connection, "Content-Type");
+    request.host = header(library, connection, "Host");
+    request.origin = header(library, connection, "Origin");
     return request;
 }
 
@@ -169,26 +170,24 @@ ssize_t read_body(void* body, std::uint64_t position, char* into, std::size_t mo
 
 void free_body(void* body) { delete static_cast<Body*>(body); }  // NOLINT(cppcoreguidelines-owning-memory)
 
-MHD_Response* response_of(const Response& response) {
+MHD_Response* response_of(const MicrohttpdLibrary& library, const Response& response) {
     constexpr std::size_t piece = 32'768;
     if (!response.body || response.body->empty())
-        return MHD_create_response_from_buffer(0, nullptr, MHD_RESPMEM_PERSISTENT);
+        return library.create_response_from_buffer(0, nullptr, MHD_RESPMEM_PERSISTENT);
     auto body = std::make_unique<Body>(response.body);
     MHD_Response* const made =
-        MHD_create_response_from_callback(response.body->size(), piece, &read_body, body.get(), &free_body);
+        library.create_response_from_callback(response.body->size(), piece, &read_body, body.get(), &free_body);
     // The response owns the body now.
     if (made != nullptr) body.release();  // NOLINT(bugprone-unused-return-value)
     return made;
 }
 
-struct StopDaemon {
-    void operator()(MHD_Daemon* daemon) const { MHD_stop_daemon(daemon); }
-};
-
 class MicroHttpServer final : public HttpServer {
 public:
-    MicroHttpServer(ListeningSocket socket, Handler& handler, const ServerBounds& bounds)
-        : socket_(std::move(socket)),
+    MicroHttpServer(const MicrohttpdLibrary& library, ListeningSocket socket, Handler& handler,
+                    const ServerBounds& bounds)
+        : library_(library),
+          socket_(std::move(socket)),
           handler_(handler),
           bounds_(bounds),
           wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
@@ -232,13 +231,14 @@ private:
     ssize_t read_stream(Exchange& exchange, char* into, std::size_t most);
     void on_completed(void** context);
 
+    const MicrohttpdLibrary library_;
     ListeningSocket socket_;
     Handler& handler_;
     const ServerBounds bounds_;
     base::Descriptor wake_;
     std::vector<std::unique_ptr<Client>> clients_;  ///< the oldest first
     std::map<std::uint64_t, std::unique_ptr<Exchange>> exchanges_;
-    std::unique_ptr<MHD_Daemon, StopDaemon> daemon_;
+    std::unique_ptr<MHD_Daemon, decltype(&MHD_stop_daemon)> daemon_{nullptr, library_.stop_daemon};
     int epoll_ = -1;
     std::uint64_t last_number_ = 0;
     Done finishing_;  ///< what finish_jobs() handles
@@ -274,15 +274,15 @@ base::Result<void> MicroHttpServer::start() {
                                  MHD_RequestTerminationCode /*code*/) {
         static_cast<MicroHttpServer*>(self)->on_completed(context);
     };
-    daemon_.reset(
-        MHD_start_daemon(MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET | MHD_ALLOW_SUSPEND_RESUME, 0, nullptr, nullptr,
-                         static_cast<MHD_AccessHandlerCallback>(on_request), this, MHD_OPTION_NOTIFY_CONNECTION,
-                         static_cast<MHD_NotifyConnectionCallback>(on_connection), this, MHD_OPTION_NOTIFY_COMPLETED,
-                         static_cast<MHD_RequestCompletedCallback>(on_completed), this,
-                         MHD_OPTION_CONNECTION_MEMORY_LIMIT, bounds_.header_bytes, MHD_OPTION_CONNECTION_LIMIT,
-                         static_cast<unsigned>(bounds_.connections + accepted_at_once), MHD_OPTION_END));
+    daemon_.reset(library_.start_daemon(
+        MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET | MHD_ALLOW_SUSPEND_RESUME, 0, nullptr, nullptr,
+        static_cast<MHD_AccessHandlerCallback>(on_request), this, MHD_OPTION_NOTIFY_CONNECTION,
+        static_cast<MHD_NotifyConnectionCallback>(on_connection), this, MHD_OPTION_NOTIFY_COMPLETED,
+        static_cast<MHD_RequestCompletedCallback>(on_completed), this, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+        bounds_.header_bytes, MHD_OPTION_CONNECTION_LIMIT,
+        static_cast<unsigned>(bounds_.connections + accepted_at_once), MHD_OPTION_END));
     if (!daemon_) return base::failure(nothing_left);
-    epoll_ = MHD_get_daemon_info(daemon_.get(), MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd;
+    epoll_ = library_.get_daemon_info(daemon_.get(), MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd;
     // Requests that were answered find room without memory being taken.
     for (Done* const done : {&done_, &finishing_}) done->reserve(bounds_.jobs);
     worker_ = std::make_unique<JobThread>();
@@ -313,7 +313,7 @@ void MicroHttpServer::serve() {
         finish_jobs();
         send_events();
         close_late(Clock::now());
-        MHD_run(daemon_.get());
+        library_.run(daemon_.get());
         if (waited[2].revents != 0) accept_all();
     }
     stop();
@@ -324,7 +324,7 @@ void MicroHttpServer::stop() {
     worker_.reset();
     for (const auto& [number, exchange] : exchanges_) {
         if (exchange->is_sent && !exchange->response) exchange->response = plain(503, "The daemon is ending.\n");
-        if (exchange->is_suspended) MHD_resume_connection(exchange->client->connection);
+        if (exchange->is_suspended) library_.resume_connection(exchange->client->connection);
         exchange->is_suspended = false;
     }
     daemon_.reset();
@@ -340,7 +340,7 @@ int MicroHttpServer::wait_ms(Moment now) const {
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(next - now).count();
     int wait = static_cast<int>(std::max<std::int64_t>(left + 1, 0));
     MHD_UNSIGNED_LONG_LONG timeout = 0;
-    if (MHD_get_timeout(daemon_.get(), &timeout) == MHD_YES && timeout < static_cast<unsigned>(wait))
+    if (library_.get_timeout(daemon_.get(), &timeout) == MHD_YES && timeout < static_cast<unsigned>(wait))
         wait = static_cast<int>(timeout);
     return wait;
 }
@@ -358,7 +358,7 @@ void MicroHttpServer::finish_jobs() {
         exchange.response = std::move(response);
         exchange.has_failed = !exchange.response;
         exchange.is_suspended = false;
-        MHD_resume_connection(exchange.client->connection);
+        library_.resume_connection(exchange.client->connection);
     }
     finishing_.clear();
 }
@@ -387,7 +387,7 @@ void MicroHttpServer::send_event(Exchange& exchange, const std::string& bytes) {
         exchange.client->deadline = Clock::now() + bounds_.to_read;
     if (!exchange.is_suspended) return;
     exchange.is_suspended = false;
-    MHD_resume_connection(exchange.client->connection);
+    library_.resume_connection(exchange.client->connection);
 }
 
 /// The library closes a connection whose socket was shut down, when it looks at the socket next.
@@ -416,7 +416,7 @@ void MicroHttpServer::accept_all() {
         }
         if (clients_.size() >= bounds_.connections) make_room();
         // The library closes the socket, also if it fails.
-        MHD_add_connection(daemon_.get(), socket.release(), from, length);
+        library_.add_connection(daemon_.get(), socket.release(), from, length);
     }
 }
 
@@ -429,7 +429,7 @@ void MicroHttpServer::make_room() {
                                         [](const auto& a, const auto& b) { return a->deadline < b->deadline; });
     close(**(asking != clients_.end() ? asking : first));
     // Its place is free at once.
-    MHD_run(daemon_.get());
+    library_.run(daemon_.get());
 }
 
 // ---- what the library calls, within MHD_run() and MHD_add_connection() ----
@@ -439,13 +439,13 @@ void MicroHttpServer::on_connection(MHD_Connection* connection, bool begins) {
         std::erase_if(clients_, [connection](const auto& client) { return client->connection == connection; });
         return;
     }
-    const int socket = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
+    const int socket = library_.get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
     const MHD_Result added = without_exceptions([&] {
         auto client = std::make_unique<Client>();
         client->connection = connection;
         client->socket = socket;
         client->is_local =
-            is_loopback(MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS)->client_addr);
+            is_loopback(library_.get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS)->client_addr);
         client->deadline = Clock::now() + bounds_.to_ask;
         clients_.push_back(std::move(client));
         return MHD_YES;
@@ -474,7 +474,7 @@ MHD_Result MicroHttpServer::begin(MHD_Connection* connection, const char* target
     auto exchange = std::make_unique<Exchange>();
     exchange->number = ++last_number_;
     exchange->client = client->get();
-    exchange->request = request_of(connection, target, method);
+    exchange->request = request_of(library_, connection, target, method);
     exchange->request.is_local = (*client)->is_local;
     const std::uint64_t number = exchange->number;
     *context = exchanges_.emplace(number, std::move(exchange)).first->second.get();
@@ -522,7 +522,7 @@ MHD_Result MicroHttpServer::send_to_worker(MHD_Connection* connection, Exchange&
     exchange.is_suspended = true;
     exchange.client->stage = Stage::waiting;
     exchange.client->deadline = Moment::max();
-    MHD_suspend_connection(connection);
+    library_.suspend_connection(connection);
     return MHD_YES;
 }
 
@@ -541,20 +541,20 @@ MHD_Result MicroHttpServer::begin_stream(MHD_Connection* connection, Exchange& e
     exchange.stream = handler_.stream_head();
     auto stream = std::make_unique<Stream>(Stream{this, &exchange});
     MHD_Response* made =
-        MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, piece, static_cast<MHD_ContentReaderCallback>(read),
-                                          stream.get(), static_cast<MHD_ContentReaderFreeCallback>(release));
+        library_.create_response_from_callback(MHD_SIZE_UNKNOWN, piece, static_cast<MHD_ContentReaderCallback>(read),
+                                               stream.get(), static_cast<MHD_ContentReaderFreeCallback>(release));
     if (made == nullptr) return MHD_NO;
     // The response owns the stream now.
     stream.release();  // NOLINT(bugprone-unused-return-value)
-    MHD_add_response_header(made, "Content-Type", "text/event-stream; charset=utf-8");
-    MHD_add_response_header(made, "Cache-Control", "no-store");
-    MHD_add_response_header(made, "X-Content-Type-Options", "nosniff");
+    library_.add_response_header(made, "Content-Type", "text/event-stream; charset=utf-8");
+    library_.add_response_header(made, "Cache-Control", "no-store");
+    library_.add_response_header(made, "X-Content-Type-Options", "nosniff");
     exchange.client->stage = Stage::streaming;
     exchange.client->deadline = Clock::now() + bounds_.to_read;
     ++streams_;
     if (heartbeat_ == Moment::max()) heartbeat_ = Clock::now() + bounds_.heartbeat;
-    const MHD_Result queued = MHD_queue_response(connection, MHD_HTTP_OK, made);
-    MHD_destroy_response(made);
+    const MHD_Result queued = library_.queue_response(connection, MHD_HTTP_OK, made);
+    library_.destroy_response(made);
     return queued;
 }
 
@@ -563,7 +563,7 @@ ssize_t MicroHttpServer::read_stream(Exchange& exchange, char* into, std::size_t
     if (exchange.stream.empty()) {
         exchange.client->deadline = Moment::max();
         exchange.is_suspended = true;
-        MHD_suspend_connection(exchange.client->connection);
+        library_.suspend_connection(exchange.client->connection);
         return 0;
     }
     const std::size_t count = std::min(most, exchange.stream.size());
@@ -576,14 +576,14 @@ ssize_t MicroHttpServer::read_stream(Exchange& exchange, char* into, std::size_t
 MHD_Result MicroHttpServer::queue(MHD_Connection* connection, Client& client, const Response& response) const {
     client.stage = Stage::reading;
     if (!client.is_closed) client.deadline = Clock::now() + bounds_.to_read;
-    MHD_Response* made = response_of(response);
+    MHD_Response* made = response_of(library_, response);
     if (made == nullptr) return MHD_NO;
-    MHD_add_response_header(made, "Content-Type", response.type.c_str());
-    MHD_add_response_header(made, "Cache-Control", "no-store");
-    MHD_add_response_header(made, "X-Content-Type-Options", "nosniff");
-    for (const auto& [name, value] : response.headers) MHD_add_response_header(made, name.c_str(), value.c_str());
-    const MHD_Result queued = MHD_queue_response(connection, response.status, made);
-    MHD_destroy_response(made);
+    library_.add_response_header(made, "Content-Type", response.type.c_str());
+    library_.add_response_header(made, "Cache-Control", "no-store");
+    library_.add_response_header(made, "X-Content-Type-Options", "nosniff");
+    for (const auto& [name, value] : response.headers) library_.add_response_header(made, name.c_str(), value.c_str());
+    const MHD_Result queued = library_.queue_response(connection, response.status, made);
+    library_.destroy_response(made);
     return queued;
 }
 
@@ -609,7 +609,9 @@ base::Result<std::unique_ptr<HttpServer>> HttpServer::open(const std::string& ad
 
 base::Result<std::unique_ptr<HttpServer>> HttpServer::open(ListeningSocket socket, Handler& handler,
                                                            const ServerBounds& bounds) {
-    auto server = std::make_unique<MicroHttpServer>(std::move(socket), handler, bounds);
+    const auto library = load_microhttpd();
+    if (!library) return base::Failure{library.error()};
+    auto server = std::make_unique<MicroHttpServer>(*library, std::move(socket), handler, bounds);
     if (const auto started = server->start(); !started) return base::Failure{started.error()};
     return std::unique_ptr<HttpServer>(std::move(server));
 }

@@ -6,8 +6,7 @@
 
 namespace dissect::tcp {
 
-ConnectionTable::ConnectionTable(std::size_t limit)
-    : slots_(std::bit_ceil(2 * (limit == 0 ? 1 : limit))), limit_(limit == 0 ? 1 : limit) {
+ConnectionTable::ConnectionTable(std::size_t limit) : limit_(limit == 0 ? 1 : limit) {
     chunks_.reserve((limit_ + chunk - 1) / chunk);
     free_.reserve(limit_);
 }
@@ -22,6 +21,7 @@ std::uint32_t ConnectionTable::hash_of(const Endpoint& a, const Endpoint& b) {
 ConnectionTable::Lookup ConnectionTable::find(const Endpoint& source, const Endpoint& destination) {
     if (last_ != none)
         if (const Lookup found = match(at(last_), source, destination); found.connection != nullptr) return found;
+    if (used_ == 0) return {};
     const std::uint32_t hash = hash_of(source, destination);
     const std::size_t mask = slots_.size() - 1;
     for (std::size_t i = hash & mask; slots_[i].index != none; i = (i + 1) & mask) {
@@ -53,6 +53,8 @@ void ConnectionTable::hint(const Ipv4Ends& ends) {
 
 ConnectionTable::Lookup ConnectionTable::add(const Endpoint& source, const Endpoint& destination,
                                              const Ipv4Ends& ends) {
+    if (slots_.empty()) [[unlikely]]
+        slots_.resize(std::bit_ceil(2 * limit_));
     std::uint32_t index = made_;
     if (!free_.empty()) {
         index = free_.back();

@@ -81,7 +81,7 @@ private:
     void link_newest(Connection& connection);
     void unlink(const Connection& connection);
 
-    std::vector<Slot> slots_;
+    std::vector<Slot> slots_;  ///< empty until there is a connection: many captures have none
     EndsHints hints_;
     std::vector<std::unique_ptr<Connection[]>> chunks_;
     std::vector<std::uint32_t> free_;

@@ -57,6 +57,7 @@ bool finds_word(const FlowRow& row, const std::string& word) {
 }  // namespace
 
 base::Result<FlowFilter> FlowFilter::compile(std::string_view text) {
+    if (text.empty()) return FlowFilter{};  // needs no table of columns
     auto filter = ColumnFilter::compile(text, filter_columns());
     if (!filter) return base::Failure{filter.error()};
     FlowFilter out;

@@ -1,11 +1,11 @@
 #include "fleet/client/http_client.h"
 
-#include <curl/curl.h>
 #include <fmt/core.h>
 #include <mutex>
 
 #include "base/ascii.h"
 #include "base/text_format.h"
+#include "fleet/client/curl_library.h"
 
 namespace fleet::client {
 namespace {
@@ -50,33 +50,47 @@ std::string reason_of(const std::string& answer) {
     return printable;
 }
 
-void initialize_once() {
+void initialize_once(const CurlLibrary& curl) {
     static std::once_flag flag;
-    std::call_once(flag, [] { curl_global_init(CURL_GLOBAL_DEFAULT); });
+    std::call_once(flag, [&curl] { curl.global_init(CURL_GLOBAL_DEFAULT); });
 }
 
 }  // namespace
 
 struct HttpClient::State {
-    State() {
-        initialize_once();
-        handle = curl_easy_init();
-    }
+    State() = default;
     ~State() {
-        curl_slist_free_all(headers);
-        if (handle != nullptr) curl_easy_cleanup(handle);
+        if (handle == nullptr) return;
+        curl.slist_free_all(headers);
+        curl.easy_cleanup(handle);
     }
     State(const State&) = delete;
     State& operator=(const State&) = delete;
 
+    /// Loads the library with the first request. After a failure the next request tries again.
+    base::Result<void> open() {
+        if (handle != nullptr) return {};
+        const auto loaded = load_curl();
+        if (!loaded) return base::Failure{loaded.error()};
+        curl = *loaded;
+        initialize_once(curl);
+        handle = curl.easy_init();
+        if (handle == nullptr) return base::failure("libcurl has no memory");
+        return {};
+    }
     std::string escaped(std::string_view text) const {
-        char* const out = curl_easy_escape(handle, text.data(), static_cast<int>(text.size()));
+        char* const out = curl.easy_escape(handle, text.data(), static_cast<int>(text.size()));
         std::string copy = out == nullptr ? "" : out;
-        curl_free(out);
+        curl.free(out);
         return copy;
     }
-    void add_header(const std::string& line) { headers = curl_slist_append(headers, line.c_str()); }
+    void add_header(const std::string& line) { headers = curl.slist_append(headers, line.c_str()); }
+    template <class Value>
+    void set(CURLoption option, Value value) const {
+        curl.easy_setopt(handle, option, value);
+    }
 
+    CurlLibrary curl = {};
     CURL* handle = nullptr;
     curl_slist* headers = nullptr;
     std::function<bool()> ends = {};
@@ -91,7 +105,7 @@ HttpClient::~HttpClient() = default;
 void HttpClient::abort_when(std::function<bool()> ends) { state_->ends = std::move(ends); }
 
 base::Result<void> HttpClient::insert(const std::string& statement, std::string_view gzipped) {
-    if (state_->handle == nullptr) return base::failure("libcurl has no memory");
+    if (const auto opened = state_->open(); !opened) return base::Failure{opened.error()};
     // With a Distributed table, the shard has the rows before the answer comes: a server that is killed loses none.
     const std::string url = fmt::format("{}/?database={}&insert_distributed_sync=1&query={}", access_.url,
                                         state_->escaped(access_.database), state_->escaped(statement));
@@ -101,7 +115,7 @@ base::Result<void> HttpClient::insert(const std::string& statement, std::string_
 }
 
 base::Result<std::string> HttpClient::query(const std::string& statement) {
-    if (state_->handle == nullptr) return base::failure("libcurl has no memory");
+    if (const auto opened = state_->open(); !opened) return base::Failure{opened.error()};
     // An error inside an answer becomes the answer's status. Statements name flows, connections, pairs and racks one by
     // one.
     const std::string url = fmt::format(
@@ -111,49 +125,50 @@ base::Result<std::string> HttpClient::query(const std::string& statement) {
 }
 
 base::Result<std::string> HttpClient::send(const std::string& url, std::string_view body, bool gzipped) {
-    CURL* const curl = state_->handle;
+    State& state = *state_;
+    const CurlLibrary& curl = state.curl;
     Exchange exchange{.most_octets = gzipped ? most_insert_answer_octets : most_answer_octets};
-    curl_easy_reset(curl);
-    curl_slist_free_all(std::exchange(state_->headers, nullptr));
-    state_->add_header("Expect:");
-    state_->add_header("Content-Type: application/octet-stream");
-    if (gzipped) state_->add_header("Content-Encoding: gzip");
-    if (!access_.user.empty()) state_->add_header("X-ClickHouse-User: " + access_.user);
-    if (!access_.password.empty()) state_->add_header("X-ClickHouse-Key: " + access_.password);
-    curl_easy_setopt(curl, CURLOPT_URL, url.c_str());
-    curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
-    curl_easy_setopt(curl, CURLOPT_HTTPHEADER, state_->headers);
-    curl_easy_setopt(curl, CURLOPT_POST, 1L);
-    curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(body.size()));
-    curl_easy_setopt(curl, CURLOPT_POSTFIELDS, body.data());
-    curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, &take);
-    curl_easy_setopt(curl, CURLOPT_WRITEDATA, &exchange);
-    curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, state_->error);
-    curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
+    curl.easy_reset(state.handle);
+    curl.slist_free_all(std::exchange(state.headers, nullptr));
+    state.add_header("Expect:");
+    state.add_header("Content-Type: application/octet-stream");
+    if (gzipped) state.add_header("Content-Encoding: gzip");
+    if (!access_.user.empty()) state.add_header("X-ClickHouse-User: " + access_.user);
+    if (!access_.password.empty()) state.add_header("X-ClickHouse-Key: " + access_.password);
+    state.set(CURLOPT_URL, url.c_str());
+    state.set(CURLOPT_PROTOCOLS_STR, "http,https");
+    state.set(CURLOPT_HTTPHEADER, state.headers);
+    state.set(CURLOPT_POST, 1L);
+    state.set(CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(body.size()));
+    state.set(CURLOPT_POSTFIELDS, body.data());
+    state.set(CURLOPT_WRITEFUNCTION, &take);
+    state.set(CURLOPT_WRITEDATA, &exchange);
+    state.set(CURLOPT_ERRORBUFFER, state.error);
+    state.set(CURLOPT_NOSIGNAL, 1L);
     // The end of a request does not wait for a name server.
-    curl_easy_setopt(curl, CURLOPT_QUICK_EXIT, 1L);
-    curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS, 5'000L);
-    curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, static_cast<long>(access_.timeout_ms));
-    curl_easy_setopt(curl, CURLOPT_SSL_VERIFYPEER, access_.verify_tls ? 1L : 0L);
-    curl_easy_setopt(curl, CURLOPT_SSL_VERIFYHOST, access_.verify_tls ? 2L : 0L);
+    state.set(CURLOPT_QUICK_EXIT, 1L);
+    state.set(CURLOPT_CONNECTTIMEOUT_MS, 5'000L);
+    state.set(CURLOPT_TIMEOUT_MS, static_cast<long>(access_.timeout_ms));
+    state.set(CURLOPT_SSL_VERIFYPEER, access_.verify_tls ? 1L : 0L);
+    state.set(CURLOPT_SSL_VERIFYHOST, access_.verify_tls ? 2L : 0L);
     if (!access_.ca_file.empty()) {
-        curl_easy_setopt(curl, CURLOPT_CAINFO, access_.ca_file.c_str());
+        state.set(CURLOPT_CAINFO, access_.ca_file.c_str());
         // Otherwise the system's folder of certificates would be trusted as well.
-        curl_easy_setopt(curl, CURLOPT_CAPATH, nullptr);
+        state.set(CURLOPT_CAPATH, nullptr);
     }
-    curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
-    curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, &look_up_end);
-    curl_easy_setopt(curl, CURLOPT_XFERINFODATA, &state_->ends);
-    state_->error[0] = 0;
-    const CURLcode code = curl_easy_perform(curl);
+    state.set(CURLOPT_NOPROGRESS, 0L);
+    state.set(CURLOPT_XFERINFOFUNCTION, &look_up_end);
+    state.set(CURLOPT_XFERINFODATA, &state.ends);
+    state.error[0] = 0;
+    const CURLcode code = curl.easy_perform(state.handle);
     if (exchange.too_long)
         return base::failure(gzipped ? "the answer to an insert is too long: this is not ClickHouse"
                                      : "the answer is too long; ask for a shorter time, or use --top",
                              access_.url);
     if (code != CURLE_OK)
-        return base::failure(state_->error[0] != 0 ? state_->error : curl_easy_strerror(code), access_.url);
+        return base::failure(state.error[0] != 0 ? state.error : curl.easy_strerror(code), access_.url);
     long status = 0;
-    curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);
+    curl.easy_getinfo(state.handle, CURLINFO_RESPONSE_CODE, &status);
     if (status != 200) return base::failure(fmt::format("{}: {}", status, reason_of(exchange.answer)), access_.url);
     return std::move(exchange.answer);
 }

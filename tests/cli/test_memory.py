@@ -8,7 +8,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 import one_packet_flows  # noqa: E402
-from command import BINARY, ENVIRONMENT, TestCase, run  # noqa: E402
+from command import BINARY, ENVIRONMENT, PCAPS, TestCase, run  # noqa: E402
 
 FLOWS = 40_000
 PROGRAM = 60 << 20   # the program itself, the map of the file
@@ -17,14 +17,24 @@ OF_FLOW = 1024       # with its row in the answer
 SANITIZED = any(name in BINARY for name in ("asan", "tsan"))
 
 
-def peak_bytes(*arguments):
-    """VmHWM of a command that succeeds."""
+def usage_of(*arguments):
+    """What a command that succeeds has used."""
     with subprocess.Popen([BINARY, *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=ENVIRONMENT) as child:
         message = child.stderr.read()
         _, status, usage = os.wait4(child.pid, 0)
         child.returncode = os.waitstatus_to_exitcode(status)
     assert child.returncode == 0, message
-    return usage.ru_maxrss << 10
+    return usage
+
+
+def peak_bytes(*arguments):
+    """VmHWM of a command."""
+    return usage_of(*arguments).ru_maxrss << 10
+
+
+def pages(*arguments):
+    """Pages that a command used for the first time."""
+    return usage_of(*arguments).ru_minflt
 
 
 @unittest.skipIf(SANITIZED, "the sanitizer's allocator keeps what is freed")
@@ -49,6 +59,13 @@ class MemoryTest(TestCase):
             with self.subTest(crc=crc, command=command, crcs=crcs):
                 peak = peak_bytes(*command, *crcs, "-n", "-r", self.capture(crc))
                 self.assertLess(peak, PROGRAM + (SCREEN if command[0] == "top" else 0) + FLOWS * OF_FLOW)
+
+    def test_a_short_capture_does_not_clear_the_tables_of_a_long_one(self):
+        """The table of repeated packets has 1,024 pages, and so has the one that pairs flows by their PSNs."""
+        every_command = pages("--version")
+        for command, most in (("dump", 512), ("flows", 1280)):
+            with self.subTest(command=command):
+                self.assertLess(pages(command, "-r", str(PCAPS / "made-tunnels.pcap")) - every_command, most)
 
     def test_psn_that_jumps_is_one_flow(self):
         path = self.capture("jump")

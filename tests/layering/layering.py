@@ -28,6 +28,7 @@ KEPT_APART = [
     (r'microhttpd\.h', ['daemon/http/']),
     (r'infiniband/|rdma/', ['iwarp/preload/', 'capture/', 'trace/', 'fabric/umad/']),
     (r'curl/', ['fleet/client/']),
+    (r'dlfcn\.h', ['base/', 'trace/interposer/']),
 ]
 
 # Headers of the house that are for one folder, though the folder that they are in is for more: pattern, its folder.

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/hash.h"
+#include "base/zeroed_array.h"
 #include "metrics/measure/flow/slab.h"
 
 namespace metrics::inline measure::inline flow {
@@ -34,11 +35,11 @@ std::uint32_t distance(std::uint32_t from, std::uint32_t to) { return (to - from
 
 /// A request packet. `generation` 0 is an empty place.
 struct Entry {
-    FlowIndex flow = no_flow;
-    std::uint32_t generation = 0;
-    std::uint32_t psn : 24 = 0;
-    std::uint32_t replaced : 8 = 0;  ///< a packet of this PSN from another flow was replaced
-    std::uint32_t time_ms = 0;
+    FlowIndex flow;
+    std::uint32_t generation;
+    std::uint32_t psn : 24;
+    std::uint32_t replaced : 8;  ///< a packet of this PSN from another flow was replaced
+    std::uint32_t time_ms;
 };
 static_assert(sizeof(Entry) == 16);
 using Set = std::array<Entry, ways>;
@@ -84,8 +85,8 @@ struct PsnPairing::State {
     explicit State(std::size_t max_requests)
         : sets(std::bit_ceil(std::max<std::size_t>(max_requests / ways, 16))), slots(64, no_record) {}
 
-    std::vector<Set> sets;
-    std::deque<Record> records;  ///< by flow index
+    base::ZeroedArray<Set> sets;  ///< zero: empty places
+    std::deque<Record> records;   ///< by flow index
     Slab<std::array<Candidate, 4>> candidates{no_record - 1};
     std::vector<RecordedDirection> directions;
     std::vector<std::uint32_t> free_directions;
@@ -389,7 +390,7 @@ void PsnPairing::forget(const FlowKey&, FlowIndex flow) {
 }
 
 std::size_t PsnPairing::octets() const {
-    return sizeof(State) + state_->sets.capacity() * sizeof(Set) + state_->records.size() * sizeof(Record) +
+    return sizeof(State) + state_->sets.size() * sizeof(Set) + state_->records.size() * sizeof(Record) +
            state_->candidates.octets() + state_->directions.capacity() * sizeof(RecordedDirection) +
            (state_->slots.capacity() + state_->free_directions.capacity()) * sizeof(std::uint32_t);
 }
