@@ -131,6 +131,7 @@ struct Waiting {
 
 /// The time until which an open command of the flow has waited: at most until the end of its connection.
 std::int64_t end_of_wait(const Subject& subject, const FlowSnapshot& flow) {
+    if (flow.connection->end_ns) return *flow.connection->end_ns;
     if (!flow.finished) return subject.snapshot().capture.last_ns;
     const FlowSnapshot* const back = subject.reverse(flow);
     return back == nullptr ? flow.last_ns : std::max(flow.last_ns, back->last_ns);
