@@ -196,7 +196,7 @@ class Documentation(TestCase):
 
         (self.folder / "folder").mkdir()
         self.assertEqual(sorted(complete("rdmascope ")), sorted(["dump", "flows", "io", "paths", "why", "explain", "report", "policy", "fabric", "top", "daemon", "fleet", "endpoint", "replay", "run",
-                                                                 "doctor", "demo", "help"]))
+                                                                 "doctor", "demo", "completion", "help"]))
         self.assertEqual(sorted(complete("rdmascope dump -T ")), ["ek", "fields", "json", "text"])
         self.assertEqual(complete("rdmascope help dump --col"), [])
         self.assertEqual(complete("rdmascope dump -r demo --rec"), [], "a file's name is no command")
@@ -210,7 +210,8 @@ class Documentation(TestCase):
     @needs("zsh")
     def test_zsh_is_offered_words_alone(self):
         """compadd takes what is after its first word for words, `--` too."""
-        for words, calls in ((["rdmascope", ""], ["dump flows io why report policy top daemon fleet endpoint replay run doctor demo help", "-- --help --version"]),
+        for words, calls in ((["rdmascope", ""], ["dump flows io paths why explain report policy fabric top daemon fleet endpoint replay run doctor demo completion help",
+                                                "-- --help --version"]),
                              (["rdmascope", "endpoint", ""], ["serve ping bench listen", "-- --help --version"])):
             with self.subTest(words=words):
                 script = (f"compadd() {{ print -r -- \"$*\" }}; words=({' '.join(word or repr('') for word in words)}); "
