@@ -12,9 +12,7 @@ base::Result<std::unique_ptr<MergedFiles>> MergedFiles::open(const std::vector<s
         if (!file) return base::Failure{file.error()};
         merged->parts_.push_back({.file = std::move(file).value()});
         // The interfaces are known before the first frame, so that an expression can be compiled for each link type.
-        const std::size_t part = merged->parts_.size() - 1;
-        const std::size_t known = merged->parts_[part].file->interfaces().size();
-        for (std::size_t i = 0; i < known; ++i) merged->interface_of(part, static_cast<std::uint32_t>(i));
+        merged->list_interfaces(merged->parts_.back());
     }
     return merged;
 }
@@ -37,6 +35,7 @@ capture::Batch MergedFiles::next_batch(std::span<wire::Frame> frames) {
     // Frames come from this file until another file has an earlier frame. Frames of equal time come in the order of the
     // files.
     Part& part = parts_[first];
+    if (!part.begun) begin(part);
     std::size_t count = 0;
     while (count < frames.size() && part.at < part.count) {
         if (count > 0 && second < parts_.size()) {
@@ -45,7 +44,7 @@ capture::Batch MergedFiles::next_batch(std::span<wire::Frame> frames) {
         }
         wire::Frame& frame = frames[count++];
         frame = part.frames[part.at++];
-        frame.interface = interface_of(first, frame.interface);
+        frame.interface = interface_of(part, frame.interface);
         frame.number = ++frames_;
     }
     return {count, capture::ReadStatus::frame};
@@ -62,14 +61,35 @@ void MergedFiles::refill(Part& part) {
     failed_ = true;
 }
 
-std::uint32_t MergedFiles::interface_of(std::size_t index, std::uint32_t interface) {
-    Part& part = parts_[index];
-    const auto& known = part.file->interfaces();
-    while (part.interfaces.size() < known.size()) {
-        origins_.emplace_back(index, part.interfaces.size());
-        interfaces_.push_back(known[part.interfaces.size()]);
+void MergedFiles::begin(Part& part) {
+    part.begun = true;
+    const auto& own = part.file->interfaces();
+    Part* before = nullptr;
+    for (Part& other : parts_) {
+        if (!other.ended || !other.begun || other.continued) continue;
+        const auto& others = other.file->interfaces();
+        if (others.size() < own.size() || !std::equal(own.begin(), own.end(), others.begin())) continue;
+        // With two rings at a time, nothing shows which of them goes on.
+        if (before != nullptr) return;
+        before = &other;
+    }
+    if (before == nullptr) return;
+    before->continued = true;
+    list_interfaces(part);
+    for (std::uint32_t i = 0; i < own.size(); ++i) part.interfaces[i] = interface_of(*before, i);
+}
+
+void MergedFiles::list_interfaces(Part& part) {
+    const auto& own = part.file->interfaces();
+    while (part.interfaces.size() < own.size()) {
+        origins_.emplace_back(part.file.get(), part.interfaces.size());
+        interfaces_.push_back(own[part.interfaces.size()]);
         part.interfaces.push_back(static_cast<std::uint32_t>(interfaces_.size() - 1));
     }
+}
+
+std::uint32_t MergedFiles::interface_of(Part& part, std::uint32_t interface) {
+    list_interfaces(part);
     return interface < part.interfaces.size() ? part.interfaces[interface] : interface;
 }
 
@@ -78,8 +98,8 @@ bool MergedFiles::frames_last() const {
 }
 
 capture::Statistics MergedFiles::statistics(std::size_t interface) const {
-    const auto& [part, of] = origins_[interface];
-    return parts_[part].file->statistics(of);
+    const auto& [file, of] = origins_[interface];
+    return file->statistics(of);
 }
 
 capture::FileSource::Progress MergedFiles::progress() const {

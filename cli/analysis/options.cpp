@@ -111,6 +111,9 @@ constexpr std::array shared_rows{
 
 /// Options about packets have no meaning if `who` has read the packets before.
 std::string contradiction_of_figures(const AnalysisOptions& options, std::string_view source, std::string_view who) {
+    if (!options.read_paths.empty() && options.recalls())
+        return fmt::format("{0} and -r are given ({1}): {0} is of what a daemon recorded; leave one of them out",
+                           source, options.read_paths.front());
     if (!options.read_paths.empty())
         return fmt::format("{} and -r are given: figures come from one or the other", source);
     if (!options.interfaces.empty())
@@ -183,7 +186,9 @@ bool names_source(const AnalysisOptions& options) {
 }  // namespace
 
 void take_named_captures(AnalysisOptions& options, std::vector<std::string>& words) {
-    if (!names_source(options)) options.read_paths = take_captures(words, words.size());
+    // With --from, a file is taken as well, so that the error can name what does not go together.
+    if (!names_source(options) || (options.recalls() && options.read_paths.empty()))
+        options.read_paths = take_captures(words, words.size());
 }
 
 void choose_default_source(AnalysisOptions& options) {

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "cli/analysis/assignment_option.h"
+#include "cli/file_words.h"
 #include "cli/io/each_table.h"
 #include "cli/io/kind_columns.h"
 #include "cli/live.h"
@@ -113,7 +114,7 @@ std::string contradiction_of_rows(const IoOptions& options) {
 std::string contradiction_of(const IoOptions& options) {
     if (!options.read_paths.empty() && !options.interfaces.empty())
         return "-i and -r are given: packets come from one or the other";
-    if (options.read_paths.empty() && options.interfaces.empty()) return source_choices(options.expression);
+    if (options.read_paths.empty() && options.interfaces.empty()) return source_choices();
     std::size_t standard_input = 0;
     for (const std::string& path : options.read_paths) standard_input += path == "-" ? 1U : 0U;
     if (standard_input > 1) return "-r - is given twice: standard input can be read once";
@@ -136,6 +137,7 @@ options::OptionTable<IoOptions> option_table() { return options::OptionTable<IoO
 std::optional<options::UsageError> parse_options(const std::vector<std::string>& arguments, IoOptions& out) {
     std::vector<std::string> words;
     if (auto error = option_table().parse(arguments, out, words)) return error;
+    if (out.read_paths.empty() && out.interfaces.empty()) out.read_paths = take_captures(words, words.size());
     if (!out.expression_path) out.expression = options::joined(words);  // as tcpdump: -F goes first
     if (out.help || out.version || out.column_help() || out.column_names()) return {};
     return options::usage_error_if(contradiction_of(out));
@@ -143,7 +145,7 @@ std::optional<options::UsageError> parse_options(const std::vector<std::string>&
 
 std::string help_text() {
     return options::help_page(
-        "Usage: rdmascope io -r FILE [OPTION]... [EXPRESSION]\n"
+        "Usage: rdmascope io [-r] FILE... [OPTION]... [EXPRESSION]\n"
         "       rdmascope io -i IFACE [OPTION]... [EXPRESSION]\n\n"
         "Commands of upper layers (NVMe, NFS, SCSI, SMB, RDS) on RoCE, InfiniBand and iWARP: how many of each\n"
         "kind on each connection, how long they took, and where their time went. The five parts of a command sum\n"

@@ -129,18 +129,22 @@ struct Waiting {
     bool acknowledged = false;  ///< a request was acknowledged
 };
 
-/// The time until which an open command of the flow has waited: at most until the end of its connection.
-std::int64_t end_of_wait(const Subject& subject, const FlowSnapshot& flow) {
+/// The time until which an answer to the flow's commands could have come: at most until others use its queue pair.
+std::int64_t end_of_answers(const Subject& subject, const FlowSnapshot& flow) {
     if (!flow.finished) return subject.snapshot().capture.last_ns;
     const FlowSnapshot* const back = subject.reverse(flow);
     return back == nullptr ? flow.last_ns : std::max(flow.last_ns, back->last_ns);
 }
 
-/// Adds the commands of one connection that wait longer than any target needs.
-void add_waiting(const CommandConnectionFigures& connection, std::int64_t end_ns, Waiting& waiting) {
+/// Adds the commands of one connection that wait longer than any target needs. A host that gives up ends the
+/// connection: its commands have waited until then.
+void add_waiting(const FlowSnapshot& flow, std::int64_t end_ns, Waiting& waiting) {
+    const CommandConnectionFigures& connection = *flow.commands;
     const auto age_of = [end_ns](std::int64_t begin_ns) {
         return begin_ns >= end_ns ? 0 : static_cast<std::uint64_t>(end_ns) - static_cast<std::uint64_t>(begin_ns);
     };
+    const std::optional<std::int64_t> given_up_ns = flow.connection->end_ns;
+    const std::uint64_t after_ns = given_up_ns ? age_of(*given_up_ns) : 0;
     std::uint64_t longest_ns = connection.oldest_open_ns ? age_of(*connection.oldest_open_ns) : 0;
     std::uint64_t count = connection.open_long;
     for (const CommandKindFigures& kind : connection.kinds) {
@@ -156,12 +160,12 @@ void add_waiting(const CommandConnectionFigures& connection, std::int64_t end_ns
     if (longest_ns <= long_wait_ns) return;
     // Figures of an earlier version have no counts.
     waiting.commands += std::max<std::uint64_t>(count, 1);
-    waiting.longest_ns = std::max(waiting.longest_ns, longest_ns);
+    waiting.longest_ns = std::max(waiting.longest_ns, longest_ns - std::min(after_ns, longest_ns));
 }
 
 Waiting waiting_of(const Subject& subject, const CommandGroup& commands) {
     Waiting waiting;
-    for (const FlowSnapshot* flow : commands.flows) add_waiting(*flow->commands, end_of_wait(subject, *flow), waiting);
+    for (const FlowSnapshot* flow : commands.flows) add_waiting(*flow, end_of_answers(subject, *flow), waiting);
     return waiting;
 }
 

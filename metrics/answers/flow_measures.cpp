@@ -29,6 +29,12 @@ std::uint64_t repair_ns(const FlowSnapshot& flow) {
     return time_in(flow, {State::transmit_again, State::rnr_wait, State::recover_nak, State::recover_timeout});
 }
 
+std::optional<std::uint64_t> longest_repair(const Histogram& measured, std::uint64_t lost_ns) {
+    const std::optional<std::uint64_t> longest = measured.max();
+    if (longest && lost_ns > measured.sum() && lost_ns - measured.sum() > *longest) return std::nullopt;
+    return longest;
+}
+
 double ratio(double part, double whole) { return whole > 0 ? std::min(part / whole, 1.0) : 0.0; }
 
 bool carries_data(const FlowSnapshot& flow) { return flow.messages_total() > 0 || flow.payload_bytes > 0; }

@@ -1,6 +1,7 @@
 #pragma once
 #include <cstdint>
 #include <initializer_list>
+#include <optional>
 #include <string_view>
 
 #include "metrics/figures/histogram.h"
@@ -14,6 +15,9 @@ std::uint64_t active_ns(const FlowSnapshot& flow);
 std::uint64_t time_in(const FlowSnapshot& flow, std::initializer_list<State> states);
 /// Retransmitting, and waiting for it: after NAKs, RNR NAKs and time-outs.
 std::uint64_t repair_ns(const FlowSnapshot& flow);
+/// The longest repair of a loss, of repairs that took a sender `lost_ns` (the states recover_nak and recover_timeout).
+/// Absent if repairs that were not measured took longer together, so that one of them may have been the longest.
+std::optional<std::uint64_t> longest_repair(const Histogram& measured, std::uint64_t lost_ns);
 double ratio(double part, double whole);  ///< 0 if the whole is 0; at most 1
 bool carries_data(const FlowSnapshot& flow);
 bool requests_responses(const FlowSnapshot& flow);       ///< READs or atomics are among its messages

@@ -226,6 +226,10 @@ std::optional<Explanation> waits_for_receives(const Measured& measured) {
                        "See the answer about bandwidth: post receives earlier."};
 }
 
+std::optional<std::uint64_t> longest_repair_of(const FlowSnapshot& flow) {
+    return longest_repair(flow.recovery.total_ns, time_in(flow, {State::recover_nak, State::recover_timeout}));
+}
+
 std::optional<Explanation> waits_for_repairs(const Measured& measured) {
     const FlowSnapshot& flow = measured.flow;
     if (repeated_packets(flow) == 0) return std::nullopt;
@@ -234,9 +238,12 @@ std::optional<Explanation> waits_for_repairs(const Measured& measured) {
                            fmt::format("The last request {} was sent again ({}) and never acknowledged; {}.",
                                        measured.way, counted(flow.retries->repeats, "time"), others(measured)),
                            "See the answer about bandwidth: the sender gave up."};
-    const auto longest = flow.recovery.total_ns.max();
+    const auto longest = longest_repair_of(flow);
     std::string waited = "were retransmitted in part";
-    if (repair_ns(flow) > 0)
+    // A sender may go on with other messages during a repair. Messages waited longer then than the sender stood still.
+    if (longest && *longest > repair_ns(flow))
+        waited = "waited for repairs";
+    else if (repair_ns(flow) > 0)
         waited = fmt::format("waited {} for repairs", duration(static_cast<double>(repair_ns(flow))));
     if (longest) waited += fmt::format(", {} at worst", duration(static_cast<double>(*longest)));
     return Explanation{Verdict::retransmission,
@@ -348,7 +355,7 @@ Answer latency_answer(const Subject& subject) {
     add_evidence(answer, "packets retransmitted", static_cast<double>(repeated_packets(*flow)), EvidenceUnit::packets,
                  frames_of({flow}, {EventKind::retransmission}));
     add_evidence(answer, "time lost to repairs", static_cast<double>(repair_ns(*flow)), EvidenceUnit::ns);
-    if (const auto longest = flow->recovery.total_ns.max())
+    if (const auto longest = longest_repair_of(*flow))
         add_evidence(answer, "longest repair", static_cast<double>(*longest), EvidenceUnit::ns);
     return answer;
 }

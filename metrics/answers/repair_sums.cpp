@@ -30,6 +30,7 @@ RepairSums sum_up(const Flows& flows, RepairCause cause) {
         if (flow->tcp) sums.duplicate_acks += flow->tcp->duplicate_acks;
         sums.repair_ns += repair_ns(*flow);
         sums.rnr_ns += time_in(*flow, {State::rnr_wait});
+        sums.nak_ns += time_in(*flow, {State::recover_nak});
         sums.timeout_ns += time_in(*flow, {State::recover_timeout});
         sums.busy_ns += active_ns(*flow);
         sums.repair.merge(flow->recovery.total_ns);

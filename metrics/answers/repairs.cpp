@@ -57,7 +57,7 @@ void add_figures(RepairCause cause, const Flows& flows, const RepairSums& sums, 
                  ratio(static_cast<double>(sums.repair_ns), static_cast<double>(sums.busy_ns)), EvidenceUnit::share);
     if (const auto median = sums.repair.quantile(0.5))
         add_evidence(answer, "median repair, loss to retransmission", static_cast<double>(*median), EvidenceUnit::ns);
-    if (const auto worst = sums.repair.max())
+    if (const auto worst = longest_repair(sums.repair, sums.nak_ns + sums.timeout_ns))
         add_evidence(answer, "longest repair", static_cast<double>(*worst), EvidenceUnit::ns);
 }
 

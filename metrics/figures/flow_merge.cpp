@@ -46,6 +46,7 @@ void merge_connection(ConnectionFigures& into, const ConnectionFigures& other) {
         into.end_frame = other.end_frame;
         into.end = other.end;
         into.end_kind = other.end_kind;
+        into.end_ns = other.end_ns;
     }
 }
 

@@ -166,6 +166,7 @@ struct ConnectionFigures {
     std::optional<EndKind> end_kind;            ///< absent while it lives
     std::string end;  ///< how it ended, in words: "DREQ", "TCP RST", "REJ: stale connection"; empty while it lives
     std::uint64_t end_frame = 0;
+    std::optional<std::int64_t> end_ns;  ///< the time of that frame
     /// iWARP: the MPA reply that lacks flag A (peer-to-peer) though the request has it; 0 = none. RFC 6581, 9.2.
     std::uint64_t refused_peer_to_peer_frame = 0;
     std::optional<std::uint64_t> service_id;  ///< CM: the service that the REQ asks for. IBTA vol. 1, 12.7.3

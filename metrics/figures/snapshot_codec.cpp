@@ -331,6 +331,9 @@ void members(C& c, Of<ConnectionFigures> auto& f) {
         if (c.version() < 8) f.end_kind = end_kind_of(f.end);
     if (c.version() >= 8) all(c, f.refused_peer_to_peer_frame);
     if (c.version() >= 11) optionals(c, f.service_id);
+    if (c.version() < 14) return;
+    c.presence(f.end_ns);
+    if (f.end_ns) c.near(*f.end_ns, 0);
 }
 template <class C>
 void members(C& c, Of<TcpFigures> auto& t) {

@@ -131,6 +131,8 @@ class Errors(HistoryTestCase):
     def test_of_usage(self):
         for arguments, expected in (
                 (["--history", "x", "-r", "y"], "--history and -r are given"),
+                ([PCAPS / "rxe-rping.pcap", "--from", "10:00"],
+                 f"--from and -r are given ({PCAPS / 'rxe-rping.pcap'}): --from is of what a daemon recorded"),
                 (["--from=-1h", "-i", "lo"], "--from and -i are given"),
                 (["--to=now", "--connect=x"], "--to and --connect are given"),
                 (["--history", "x", "udp"], "an expression"),

@@ -482,6 +482,14 @@ class Usage(IoTestCase):
             with self.subTest(arguments=arguments):
                 self.assertIn(words, self.fails(commands(*arguments), 2))
 
+    def test_a_file_needs_no_option(self):
+        named = self.succeeds(commands("-r", NVME))
+        self.assertEqual(self.succeeds(commands(NVME)), named)
+        self.assertEqual(self.succeeds(commands(NVME, "udp")), named)
+        message = self.fails(commands("udp"), 2)
+        self.assertIn("no source given", message)
+        self.assertNotIn("udp", message)
+
     def test_a_file_that_is_not_there(self):
         self.fails(commands("-r", "/nonexistent.pcap"))
 

@@ -174,6 +174,14 @@ class Json(TestCase):
         well = next(flow["id"] for flow in flows if flow["id"] not in lossy and flow["reverse"] not in lossy)
         self.assertFalse(any(answer["alarm"] for answer in self.answers("-r", LOSS, "--flow", well)["answers"]))
 
+    def test_no_command_waits_beyond_its_connection(self):
+        # tshark: the command of frame 4523 was sent at 763.739119 s, the DREQ of its connection (frame 4752) at
+        # 795.284576 s, which is the host's own time-out of 30 s. The capture goes on for 18 s.
+        answers = self.answers("-r", PCAPS / "nvme-rdma-rxe-loss.pcap.gz")["answers"]
+        waits = [evidence["value"] for answer in answers if answer["verdict"] == "unanswered"
+                 for evidence in answer["evidence"] if evidence["what"] == "longest wait"]
+        self.assertEqual(waits, [795_284_576_000 - 763_739_119_000])
+
     def test_any_number_of_workers_gives_the_same_answers(self):
         self.assertEqual(self.answers("-r", LOSS, "--threads", 1), self.answers("-r", LOSS, "--threads", 3))
 

@@ -177,7 +177,10 @@ void Connections::State::finish(Place place, AttemptProgress progress, std::opti
     place->progress = progress;
     place->attempt.end_frame = frame.number;
     place->end_ns = frame.time_ns;
-    place->pairs.client.end_frame = place->pairs.server.end_frame = frame.number;
+    for (ConnectionFigures* figures : {&place->pairs.client, &place->pairs.server}) {
+        figures->end_frame = frame.number;
+        figures->end_ns = frame.time_ns;
+    }
     if (end) set_end(place, *end, std::string(name_of(*end)));
     done.splice(done.end(), live, place);
 }

@@ -48,10 +48,10 @@ private:
     void doubt(const Half& half, const Part& part);
     void answered_early(const Half& requester, const Part& part, Operation operation,
                         const EarlyResponses::Response& response);
-    std::optional<EarlyResponses::Response> answer_before(Direction& responder, std::uint64_t request_frame,
-                                                          bool atomic);
+    std::optional<EarlyResponses::Response> answer_before(Direction& responder, const EarlyResponses::Request& request);
     void note_early_response(Direction& responder, const EarlyResponses::Response& response);
     bool belongs(const Half& requester, const Part& part) const;
+    static std::optional<std::uint64_t> acknowledged_by(const Half& requester, const Part& part);
     void first_response(const Half& requester, const Part& part);
     void answered(const Half& requester, const Part& part, std::int64_t passed_ns);
     static bool continues(const MessageState& message, const Part& part);

@@ -57,8 +57,14 @@ void Messages::request(const Half& half, const Half& back, const Part& part, Ope
     direction.message.request_seen = true;
     half.request().in_message = false;
     half.request().message_end_ns = part.now_ns();
+    const std::uint16_t mark = size ? mark_of_request(part.ddp, operation, part.unit.bytes.size()) : std::uint16_t{0};
     std::optional<EarlyResponses::Response> answer;
-    if (back) answer = answer_before(*back.direction, part.unit.first_frame, operation != Operation::read);
+    if (back)
+        answer = answer_before(*back.direction, {.frame = part.unit.first_frame,
+                                                 .end = part.end,
+                                                 .passed_ns = part.passed_ns(),
+                                                 .atomic = operation != Operation::read,
+                                                 .mark = mark});
     if (answer && answer->forgotten) ++direction.message.forgotten;  // the answer of that request is still to come
     if (answer && answer->counted) return;
     store_.observe(
@@ -70,7 +76,6 @@ void Messages::request(const Half& half, const Half& back, const Part& part, Ope
     if (answer) return answered_early(half, part, operation, *answer);
     if (direction.responses.oldest(store_.rings) == nullptr) direction.message.answered = part.end - 1;
     doubt(half, part);
-    const std::uint16_t mark = size ? mark_of_request(part.ddp, operation, part.unit.bytes.size()) : std::uint16_t{0};
     // Before the flow was known, or before FPDUs were found in the other direction: answers that passed already may be
     // among what that direction has yet to deliver.
     const bool late = part.passed_ns() < half.flow->counts.first_ns || (back && back.direction->fpdu_bytes == 0);
@@ -117,10 +122,10 @@ void Messages::answered_early(const Half& requester, const Part& part, Operation
 }
 
 /// The response to a request that is delivered after it.
-std::optional<EarlyResponses::Response> Messages::answer_before(Direction& responder, std::uint64_t request_frame,
-                                                                bool atomic) {
+std::optional<EarlyResponses::Response> Messages::answer_before(Direction& responder,
+                                                                const EarlyResponses::Request& request) {
     if (responder.early_responses == Flow::no_block) return std::nullopt;
-    const auto response = early_responses_[responder.early_responses].answer_to(request_frame, atomic);
+    const auto response = early_responses_[responder.early_responses].answer_to(request);
     if (early_responses_[responder.early_responses].empty()) forget(responder);
     return response;
 }
@@ -141,14 +146,20 @@ bool Messages::belongs(const Half& requester, const Part& part) const {
     // Merged ones may be of both kinds, and have the youngest's mark.
     const bool differs = mark != 0 && oldest->mark != 0 && oldest->mark != mark;
     if (!oldest->merged && (is_atomic(*oldest) != atomic || differs)) return false;
+    const std::optional<std::uint64_t> acknowledged = acknowledged_by(requester, part);
+    if (!acknowledged) return true;
+    if (oldest->merged) return *acknowledged > requester.direction->message.answered;
+    return *acknowledged >= oldest->position;
+}
+
+/// Up to where the sender of a response had what the requester sent. No value if its segment does not say so.
+std::optional<std::uint64_t> Messages::acknowledged_by(const Half& requester, const Part& part) {
     const dissect::Dissection& frame = part.unit.frame_dissection;
-    if (frame.layer_count == 0 || (frame.tcp.flags & tcp_ack) == 0) return true;
-    std::uint64_t acknowledged = position_of(requester.request().next, frame.tcp.acknowledgment);
+    if (frame.layer_count == 0 || (frame.tcp.flags & tcp_ack) == 0) return std::nullopt;
+    const std::uint64_t acknowledged = position_of(requester.request().next, frame.tcp.acknowledgment);
     // A message that waited for a hole came in an earlier segment, which acknowledged no more than the farthest.
-    if (part.unit.first_frame != part.unit.frame.number)
-        acknowledged = std::max(acknowledged, requester.request().acknowledged);
-    if (oldest->merged) return acknowledged > requester.direction->message.answered;
-    return acknowledged >= oldest->position;
+    if (part.unit.first_frame == part.unit.frame.number) return acknowledged;
+    return std::max(acknowledged, requester.request().acknowledged);
 }
 
 void Messages::first_response(const Half& requester, const Part& part) {
@@ -214,6 +225,9 @@ void Messages::response(const Half& half, const Half& back, const Part& part, bo
         if (part.ddp.last) note_early_response(*half.direction, whole);
         return;
     }
+    whole.acknowledged = acknowledged_by(back, part).value_or(0);
+    if (!message.response_cut && part.unit.bytes.size() >= tagged_head)
+        whole.mark = mark_of(part.ddp.stag, message.response_offset - message.response_bytes);
     const bool known = (!starts && back.direction->message.request_seen) || belongs(back, part);
     if (known && starts) first_response(back, part);
     if (!part.ddp.last) return;
@@ -243,6 +257,8 @@ void Messages::atomic_response(const Half& half, const Half& back, const Part& p
     EarlyResponses::Response response{
         .first_frame = part.unit.first_frame, .passed_ns = part.passed_ns(), .atomic = true};
     if (!back) return note_early_response(*half.direction, response);
+    response.acknowledged = acknowledged_by(back, part).value_or(0);
+    response.mark = mark_of_response(part.ddp, true, part.unit.bytes.size());
     if (belongs(back, part)) {
         first_response(back, part);
         answered(back, part, part.passed_ns());

@@ -301,6 +301,19 @@ TEST(AboutCommands, ACommandThatIsStillOpenCounts) {
     EXPECT_THAT(alarms(ask(snapshot)), IsEmpty());
 }
 
+/// Asked at 14 s, in a capture that ends at 20 s.
+TEST(AboutCommands, NoWaitGoesOnAfterTheConnection) {
+    metrics::Snapshot snapshot = hung(6'000'000'000, false);
+    snapshot.flows[0].connection->end_ns = 19'500'000'000;
+    const metrics::Answer answer = about(ask(snapshot), Question::commands);
+    EXPECT_THAT(answer.summary, HasSubstr("got no answer for up to 5.50 s."));
+    EXPECT_EQ(evidence(answer, "longest wait")->value, 5'500'000'000);
+    // The host may have given up earlier than that. No answer came all the same.
+    snapshot.flows[0].connection->end_ns = 17'000'000'000;
+    EXPECT_THAT(alarms(ask(snapshot)), ElementsAre("commands:unanswered"));
+    EXPECT_THAT(about(ask(snapshot), Question::commands).summary, HasSubstr("got no answer for up to 3.00 s."));
+}
+
 TEST(AboutCommands, RepairsAlarmFromOnePercentOfTheLatencyOn) {
     metrics::FlowSnapshot flow = nvme();
     add_commands(reads(flow), {.request = 300 * us, .before = 400 * us, .data = 300 * us}, 100);

@@ -1,4 +1,5 @@
 // Which illness a flow is said to have: the one that explains its other symptoms.
+#include <array>
 #include <gmock/gmock.h>
 
 #include "support.h"
@@ -53,6 +54,42 @@ TEST(Repairs, LossThatTheTapSeesIsUpstream) {
     EXPECT_THAT(missing->frames, ElementsAre(100, 200, 300, 400));
     EXPECT_EQ(about(answers, Question::congestion).verdict, Verdict::loss);
     EXPECT_EQ(about(answers, Question::latency).verdict, Verdict::retransmission);
+}
+
+/// As in pcaps/nvme-rdma-rxe-loss.pcap.gz: tshark has a READ response lost after frame 12372, and sent again in frame
+/// 12406, 2.32 s later. Only the other loss of this flow has a repair of its own, of 20 ms.
+TEST(Repairs, TheLongestIsNotNamedIfItWasNotMeasured) {
+    auto flow = paired();
+    flow.missing_packets = 2;
+    flow.retransmitted_packets = 34;
+    flow.recovery.count = 1;
+    flow.recovery.total_ns.record(20'000'000);
+    set_state(flow, State::recover_nak, 2'340'000'000);
+    const auto answers = ask(snapshot_of({flow}));
+    ASSERT_THAT(alarms(answers), ElementsAre("bandwidth:loss_before_tap"));
+    EXPECT_EQ(evidence(answers[0], "longest repair"), nullptr);
+    const metrics::Answer& latency = about(answers, Question::latency);
+    EXPECT_EQ(evidence(latency, "longest repair"), nullptr);
+    EXPECT_THAT(latency.summary, HasSubstr("waited 2.34 s for repairs; "));
+
+    flow.recovery.total_ns.record(2'320'000'000);
+    const auto measured = ask(snapshot_of({flow}));
+    ASSERT_NE(evidence(measured[0], "longest repair"), nullptr);
+    EXPECT_DOUBLE_EQ(evidence(measured[0], "longest repair")->value, 2'320'000'000);
+    EXPECT_THAT(about(measured, Question::latency).summary, HasSubstr("waited 2.34 s for repairs, 2.32 s at worst; "));
+}
+
+/// A TCP sender goes on during a repair: it stood still for 1.46 ms, but a message waited for 18.2 ms.
+TEST(Repairs, NoMessageWaitsLongerThanAllTogether) {
+    auto flow = paired();
+    flow.missing_packets = 3;
+    flow.retransmitted_packets = 3;
+    flow.recovery.count = 3;
+    for (const std::uint64_t repair_ns : std::to_array<std::uint64_t>({12'700'000, 13'600'000, 18'200'000}))
+        flow.recovery.total_ns.record(repair_ns);
+    set_state(flow, State::recover_nak, 1'460'000);
+    const auto answers = ask(snapshot_of({flow}));
+    EXPECT_THAT(about(answers, Question::latency).summary, HasSubstr(" waited for repairs, 18.2 ms at worst; "));
 }
 
 TEST(Repairs, RepeatsWithoutAHoleAreLossDownstream) {

@@ -500,11 +500,11 @@ TEST(SnapshotCodec, the_twelfth_version_has_no_time_at_the_limit_nor_of_the_host
 
 TEST(SnapshotCodec, says_which_version_it_does_not_know) {
     Octets octets = octets_of({});
-    EXPECT_EQ(octets[0], std::byte{13});
-    octets[0] = std::byte{14};
+    EXPECT_EQ(octets[0], std::byte{14});
+    octets[0] = std::byte{15};
     const auto later = decode_snapshot(octets);
     ASSERT_FALSE(later.ok());
-    EXPECT_EQ(later.error().message, "made by a later version (14; this one reads up to 13)");
+    EXPECT_EQ(later.error().message, "made by a later version (15; this one reads up to 14)");
     octets[0] = std::byte{0};
     ASSERT_FALSE(decode_snapshot(octets).ok());
     ASSERT_FALSE(decode_snapshot({}).ok());

@@ -274,6 +274,7 @@ FlowSnapshot RandomSnapshots::flow(unsigned number, std::int64_t first_ns, std::
         f.connection->end_kind = static_cast<metrics::EndKind>(below(metrics::end_kind_names.size()));
         f.connection->end = name_of(*f.connection->end_kind);
         f.connection->end_frame = ++frame_;
+        f.connection->end_ns = f.last_ns;
     }
     if (iwarp) {
         TcpFigures tcp;

@@ -196,7 +196,7 @@ struct Writer {
         const ConnectionFigures& c = f.connection;
         all(c.setup_frame, c.setup_ns, c.initiator_depth, c.responder_resources, c.path_mtu, c.ack_timeout_ns,
             c.retry_count, c.rnr_retry_count, c.starting_psn, c.mpa_revision, c.mpa_crc, c.mpa_markers, c.end,
-            c.end_kind, c.end_frame, c.refused_peer_to_peer_frame, c.service_id);
+            c.end_kind, c.end_frame, c.end_ns, c.refused_peer_to_peer_frame, c.service_id);
         out << "\n  classes";
         all(f.packet_class.number(), f.class_changes);
         for (const ClassFigures& one : f.other_classes)

@@ -36,14 +36,16 @@ void end(Wire& wire, bool from_client, std::uint8_t flags, std::uint32_t sent = 
     wire.raw(from_client, wire.isn(from_client) + 1 + sent, flags | 0x10, {}, wire.isn(!from_client) + 1);
 }
 
+std::int64_t time_of(std::uint64_t frame) { return 999'990'000 + static_cast<std::int64_t>(frame) * 10'000; }
+
 Snapshot analyzed(const Wire& wire) {
     metrics::Analyzer analyzer;
     for (std::size_t i = 0; i < wire.frames.size(); ++i) {
         wire::Frame frame;
         frame.bytes = wire.frames[i];
         frame.wire_length = wire.wire_lengths[i];
-        frame.time_ns = 1'000'000'000 + static_cast<std::int64_t>(i) * 10'000;
         frame.number = i + 1;
+        frame.time_ns = time_of(frame.number);
         analyzer.feed({&frame, 1});
     }
     analyzer.finish();
@@ -69,6 +71,7 @@ void expect_end(const Snapshot& snapshot, std::optional<EndKind> kind, std::uint
         EXPECT_EQ(flow.connection->end_kind, kind);
         EXPECT_EQ(flow.connection->end, words);
         EXPECT_EQ(flow.connection->end_frame, frame);
+        EXPECT_EQ(flow.connection->end_ns, kind ? std::optional(time_of(frame)) : std::nullopt);
     }
 }
 

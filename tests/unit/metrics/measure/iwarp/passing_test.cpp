@@ -139,20 +139,64 @@ TEST(Passing, atomics_are_told_apart_by_their_numbers) {
     EXPECT_EQ(latency.max(), 1'050'000u);
 }
 
+/// Adapters may stamp each direction by a clock of its own. The response acknowledges the request: the responder had it
+/// before, so it is no request that the capture lacks, and none is left outstanding.
+TEST(Passing, a_response_that_is_stamped_before_its_request_answers_it) {
+    for (const bool swap : {false, true}) {
+        for (const bool atomic : {false, true}) {
+            Script script;
+            script.establish();
+            const Operation operation = atomic ? Operation::fetch_add : Operation::read;
+            for (std::uint32_t i = 1; i <= 8; ++i) {
+                const Octets request = atomic ? atomic_request(i, false, i) : read_request(i, 400, i * 4096);
+                const Octets response = atomic ? atomic_response(i, i) : read_response(7, i * 4096, 400);
+                script.after_us(10'000);
+                const std::int64_t end = script.sent(true) + static_cast<std::int64_t>(request.size());
+                const bool early = swap && i == 3;
+                if (early) script.segment(false, script.sent(false), response, end);
+                script.after_us(20);
+                script.data(true, request);
+                script.after_us(20);
+                if (!early) script.segment(false, script.sent(false), response, end);
+            }
+            EXPECT_EQ(script.messages(true, operation), 8u) << swap << atomic;
+            EXPECT_EQ(script.latency(true, operation).count(), swap ? 7u : 8u) << swap << atomic;
+            EXPECT_EQ(script.latency(true, operation).max(), 20'000u) << swap << atomic;
+            EXPECT_EQ(script.shown(true).messages_max, 1u) << swap << atomic;
+        }
+    }
+}
+
+/// A response from before the capture acknowledges nothing that passes after it, or goes to another place.
+TEST(EarlyResponses, overtake_a_request_that_they_acknowledge) {
+    const iwarp::EarlyResponses::Request request{.frame = 9, .end = 500, .passed_ns = 2'000'000, .mark = 4};
+    const auto answered = [&request](const iwarp::EarlyResponses::Response& response) {
+        iwarp::EarlyResponses responses;
+        responses.note(response);
+        return responses.answer_to(request).has_value();
+    };
+    EXPECT_TRUE(answered({.first_frame = 8, .passed_ns = 1'999'000, .mark = 4, .acknowledged = 500}));
+    EXPECT_TRUE(answered({.first_frame = 8, .passed_ns = 1'999'000, .acknowledged = 500}));
+    EXPECT_FALSE(answered({.first_frame = 8, .passed_ns = 1'999'000, .mark = 5, .acknowledged = 500}));
+    EXPECT_FALSE(answered({.first_frame = 8, .passed_ns = 1'999'000, .mark = 4, .acknowledged = 499}));
+    EXPECT_FALSE(answered({.first_frame = 8, .passed_ns = 1'000'000, .mark = 4, .acknowledged = 500}));
+    EXPECT_FALSE(answered({.first_frame = 8, .passed_ns = 1'999'000, .mark = 4}));
+}
+
 TEST(EarlyResponses, answer_requests_that_passed_before_them) {
     iwarp::EarlyResponses responses;
-    EXPECT_FALSE(responses.answer_to(1, false));
+    EXPECT_FALSE(responses.answer_to({.frame = 1}));
     responses.note({.first_frame = 5, .passed_ns = 50});
     responses.note({.first_frame = 9, .passed_ns = 90});
     responses.note({.first_frame = 10, .passed_ns = 100, .atomic = true});
     responses.note({.first_frame = 11, .passed_ns = 110});
-    const auto answer = responses.answer_to(7, false);  // the first answers one of before
+    const auto answer = responses.answer_to({.frame = 7});  // the first answers one of before
     ASSERT_TRUE(answer);
     EXPECT_EQ(answer->passed_ns, 90);
-    EXPECT_EQ(responses.answer_to(9, false)->passed_ns, 110);
+    EXPECT_EQ(responses.answer_to({.frame = 9})->passed_ns, 110);
     EXPECT_TRUE(responses.empty());
     for (std::uint64_t frame = 1; frame <= 70; ++frame) responses.note({.first_frame = frame, .passed_ns = 0});
-    EXPECT_EQ(responses.answer_to(0, false)->first_frame, 7u);  // the latest 64
+    EXPECT_EQ(responses.answer_to({.frame = 0})->first_frame, 7u);  // the latest 64
 }
 
 /// A capture, to be looked at from any of its frames on, and with any snap length.
