@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <fmt/core.h>
 #include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -23,8 +24,8 @@ using metrics::CommandKindFigures;
 using metrics::Histogram;
 using Json = nlohmann::ordered_json;
 
-constexpr std::array json_quantiles{0.5, 0.99};
-constexpr std::array<std::string_view, json_quantiles.size()> json_quantile_names{"p50", "p99"};
+constexpr std::array json_quantiles{0.5, 0.9, 0.99, 0.999};
+constexpr std::array<std::string_view, json_quantiles.size()> json_quantile_names{"p50", "p90", "p99", "p999"};
 
 /// An object whose keys are known to differ. A file may have thousands of connections: nothing is searched, copied or
 /// moved to a larger place.
@@ -42,16 +43,27 @@ private:
     Json json_ = Json::object();
 };
 
+metrics::Endpoint endpoint_of(const metrics::Address& address, std::uint32_t number, wire::Transport transport) {
+    metrics::Endpoint end;
+    end.address = address;
+    if (number != 0 && transport == wire::Transport::iwarp)
+        end.port = static_cast<std::uint16_t>(number);
+    else if (number != 0)
+        end.qpn = number;
+    return end;
+}
+
 template <class T>
 Json json_or_null(const std::optional<T>& value) {
     return value ? Json(*value) : Json(nullptr);
 }
 
 Json histogram_json(const Histogram& histogram) {
-    Members members(4 + json_quantiles.size());
+    Members members(5 + json_quantiles.size());
     members.add("count", histogram.count());
     members.add("sum", histogram.sum());
     members.add("min", json_or_null(histogram.min()));
+    members.add("mean", json_or_null(histogram.mean()));
     for (std::size_t i = 0; i < json_quantiles.size(); ++i)
         members.add(json_quantile_names[i], json_or_null(histogram.quantile(json_quantiles[i])));
     members.add("max", json_or_null(histogram.max()));
@@ -59,23 +71,27 @@ Json histogram_json(const Histogram& histogram) {
 }
 
 Json exhibit_json(const metrics::CommandRecord& record) {
-    const auto frame = [](std::uint64_t number) { return number == 0 ? Json(nullptr) : Json(number); };
-    Members frames(5);
-    frames.add("request_first", frame(record.request_first_frame));
-    frames.add("request_last", frame(record.request_last_frame));
-    frames.add("data_first", frame(record.data_first_frame));
-    frames.add("data_last", frame(record.data_last_frame));
-    frames.add("response", frame(record.response_frame));
+    Json object{{"number", record.number}, {"id", record.id}, {"latency_ns", record.latency_ns.value_or(0)}};
+    add_command_frames(object, record);
+    return object;
+}
+
+/// An end as `flows --json` has it.
+Json end_json(const metrics::Address& address, std::uint32_t number, wire::Transport transport,
+              const metrics::HostNames* names) {
+    const std::string name = names == nullptr ? std::string() : names->name(address);
+    const metrics::Endpoint end = endpoint_of(address, number, transport);
     Members members(4);
-    members.add("number", record.number);
-    members.add("id", record.id);
-    members.add("latency_ns", record.latency_ns.value_or(0));
-    members.add("frames", frames.take());
+    const bool is_known = address.family != wire::AddressFamily::none;
+    members.add("address", is_known ? Json(metrics::to_text(address)) : Json(nullptr));
+    members.add("name", name.empty() ? Json(nullptr) : Json(name));
+    members.add("qpn", json_or_null(end.qpn));
+    members.add("port", json_or_null(end.port));
     return members.take();
 }
 
 Json kind_json(const CommandConnectionFigures& connection, const CommandKindFigures& kind) {
-    Members members(21);
+    Members members(20);
     members.add("kind", kind.kind.empty() ? Json(nullptr) : Json(kind.kind));
     members.add("commands", kind.commands);
     members.add("errors", kind.errors);
@@ -98,8 +114,7 @@ Json kind_json(const CommandConnectionFigures& connection, const CommandKindFigu
         members.add("parts_ns", Json(nullptr));
     }
     members.add("request_ack_ns", kind.request_ack_ns);
-    members.add("repair_own_ns", kind.repair_own_ns);
-    members.add("repair_behind_ns", kind.repair_behind_ns);
+    members.add("repair_ns", Json{{"own", kind.repair_own_ns}, {"behind", kind.repair_behind_ns}});
     members.add("size_bytes", histogram_json(kind.size_bytes));
     Members classes(0);
     for (std::size_t i = 0; i < metrics::command_error_count; ++i)
@@ -112,6 +127,13 @@ Json kind_json(const CommandConnectionFigures& connection, const CommandKindFigu
     return members.take();
 }
 
+/// "nqn.2024-01.lab:sub1, queue 1"; empty if neither is known.
+std::string purpose(const CommandConnectionFigures& connection) {
+    std::string words = connection.target_name;
+    if (connection.queue) words += fmt::format("{}queue {}", words.empty() ? "" : ", ", *connection.queue);
+    return words;
+}
+
 std::uint64_t answered_commands(const CommandConnectionFigures& connection) {
     std::uint64_t commands = 0;
     for (const CommandKindFigures& kind : connection.kinds) commands += kind.commands;
@@ -122,16 +144,20 @@ std::uint64_t answered_commands(const CommandConnectionFigures& connection) {
 
 std::string command_end_text(const metrics::Address& address, std::uint32_t number, wire::Transport transport,
                              const metrics::HostNames* names) {
-    metrics::Endpoint end;
-    end.address = address;
-    if (number != 0 && transport == wire::Transport::iwarp)
-        end.port = static_cast<std::uint16_t>(number);
-    else if (number != 0)
-        end.qpn = number;
-    return endpoint_text(end, names);
+    return endpoint_text(endpoint_of(address, number, transport), names);
+}
+
+void add_command_frames(nlohmann::ordered_json& object, const metrics::CommandRecord& record) {
+    const auto frame = [](std::uint64_t number) { return number == 0 ? Json(nullptr) : Json(number); };
+    object["request_frame"] = frame(record.request_first_frame);
+    object["request_last_frame"] = frame(record.request_last_frame);
+    const bool has_data = record.data_first_frame != 0;
+    object["data_frames"] = has_data ? Json::array({record.data_first_frame, record.data_last_frame}) : Json(nullptr);
+    object["response_frame"] = frame(record.response_frame);
 }
 
 void add_command_figures(nlohmann::ordered_json& object, const CommandConnectionFigures& connection) {
+    object["open_mean"] = json_or_null(connection.open_mean());
     object["open_max"] = connection.open_max;
     object["at_limit_ns"] = connection.at_limit_ns;
     object["operations"] = connection.operations;
@@ -140,11 +166,11 @@ void add_command_figures(nlohmann::ordered_json& object, const CommandConnection
     object["probes"] = connection.probes;
     object["events"] = connection.events;
     object["overtaken"] = connection.overtaken;
-    Json states(nullptr);
+    Json phases(nullptr);
     if (connection.split_is_known())
         for (std::size_t i = 0; i < metrics::command_state_count; ++i)
-            states[std::string(metrics::command_state_names[i])] = connection.states_ns[i];
-    object["state_ns"] = std::move(states);
+            phases[std::string(metrics::command_state_names[i])] = connection.states_ns[i];
+    object["phases_ns"] = std::move(phases);
     object["host_next_ns"] = histogram_json(connection.host_next_ns);
     Json kinds = Json::array();
     for (const CommandKindFigures& kind : connection.kinds) kinds.push_back(kind_json(connection, kind));
@@ -155,18 +181,18 @@ nlohmann::ordered_json command_connection_json(const CommandConnectionFigures& c
                                                const metrics::HostNames* names) {
     constexpr std::array<std::string_view, 4> transports{"roce2", "roce1", "infiniband", "iwarp"};
     const auto text = [](const std::string& value) { return value.empty() ? Json(nullptr) : Json(value); };
-    Json object{
-        {"connection", connection.number},
-        {"protocol", connection.protocol},
-        {"evidence", connection.evidence},
-        {"confidence", connection.confidence},
-        {"transport", transports[static_cast<std::size_t>(connection.transport)]},
-        {"initiator", command_end_text(connection.initiator, connection.initiator_number, connection.transport, names)},
-        {"target", command_end_text(connection.target, connection.target_number, connection.transport, names)},
-        {"target_name", text(connection.target_name)},
-        {"initiator_name", text(connection.initiator_name)},
-        {"queue", connection.queue ? Json(*connection.queue) : Json(nullptr)},
-        {"limit", connection.limit ? Json(*connection.limit) : Json(nullptr)}};
+    Json object{{"connection", connection.number},
+                {"protocol", connection.protocol},
+                {"recognised_by", connection.evidence},
+                {"confidence", connection.confidence},
+                {"transport", transports[static_cast<std::size_t>(connection.transport)]},
+                {"initiator", end_json(connection.initiator, connection.initiator_number, connection.transport, names)},
+                {"target", end_json(connection.target, connection.target_number, connection.transport, names)},
+                {"what", text(purpose(connection))},
+                {"target_name", text(connection.target_name)},
+                {"initiator_name", text(connection.initiator_name)},
+                {"queue", connection.queue ? Json(*connection.queue) : Json(nullptr)},
+                {"limit", connection.limit ? Json(*connection.limit) : Json(nullptr)}};
     add_command_figures(object, connection);
     return object;
 }

@@ -15,6 +15,10 @@ namespace exporters {
 std::string command_end_text(const metrics::Address& address, std::uint32_t number, wire::Transport transport,
                              const metrics::HostNames* names);
 
+/// Adds `request_frame`, `request_last_frame`, `data_frames` (the first and the last one) and `response_frame`: numbers
+/// of frames, or null.
+void add_command_frames(nlohmann::ordered_json& object, const metrics::CommandRecord& record);
+
 /// The object of one connection, with its kinds.
 nlohmann::ordered_json command_connection_json(const metrics::CommandConnectionFigures& connection,
                                                const metrics::HostNames* names);

@@ -1,5 +1,6 @@
 #include "cli/io/capture_run.h"
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <unistd.h>
@@ -107,6 +108,13 @@ bool CaptureRun::is_late(const wire::Frame& frame) {
     return frame.time_ns >= *stop_ns_;
 }
 
+void CaptureRun::count(const wire::Frame& frame) {
+    ++extent_.packets;
+    extent_.bytes += frame.wire_length;
+    extent_.first_ns = std::min(extent_.first_ns.value_or(frame.time_ns), frame.time_ns);
+    extent_.last_ns = std::max(extent_.last_ns.value_or(frame.time_ns), frame.time_ns);
+}
+
 /// False when no more frames are needed.
 bool CaptureRun::take(const wire::Frame& frame) {
     if (!live_ && is_late(frame)) return false;
@@ -118,18 +126,18 @@ bool CaptureRun::take(const wire::Frame& frame) {
             return false;
         }
     }
-    ++frames_;
+    count(frame);
     if (on_time_ && !on_time_(frame.time_ns)) return false;
     dissector_.dissect(frame, sink_);
-    return frames_ != options_.max_packets;
+    return extent_.packets != options_.max_packets;
 }
 
 void CaptureRun::draw_progress() {
     if (!progress_.due()) return;
     if (live_)
-        progress_.draw(frames_);
+        progress_.draw(extent_.packets);
     else
-        progress_.draw(files_->progress(), frames_);
+        progress_.draw(files_->progress(), extent_.packets);
 }
 
 void CaptureRun::pump() {

@@ -16,6 +16,14 @@
 
 namespace cli::io {
 
+/// The frames that a run gave to its sink.
+struct Extent {
+    std::uint64_t packets = 0;
+    std::uint64_t bytes = 0;                    ///< on the wire, also of frames that are cut
+    std::optional<std::int64_t> first_ns = {};  ///< the earliest, ns since 1970
+    std::optional<std::int64_t> last_ns = {};
+};
+
 /// One run over a source: every frame that the options select goes to a sink. Errors are printed on standard error as
 /// `rdmascope COMMAND: ...`.
 class CaptureRun {
@@ -37,7 +45,7 @@ public:
     bool failed() const { return failed_; }
     /// The exit status if run() returned false.
     int status() const;
-    std::uint64_t frames() const { return frames_; }
+    const Extent& extent() const { return extent_; }
     void fail(const std::string& message);
     void end_by_broken_pipe() const;
 
@@ -48,6 +56,7 @@ private:
     void pump();
     bool take(const wire::Frame& frame);
     bool is_late(const wire::Frame& frame);
+    void count(const wire::Frame& frame);
     void draw_progress();
     capture::Source& source() const;
 
@@ -62,7 +71,7 @@ private:
     std::optional<Signals> signals_ = {};
     std::function<bool(std::int64_t)> on_time_ = {};
     std::optional<std::int64_t> stop_ns_ = {};
-    std::uint64_t frames_ = 0;  ///< frames that the expression passed
+    Extent extent_ = {};  ///< of frames that the expression passed
     bool failed_ = false;
     bool mistaken_ = false;  ///< the failure is a mistake in the expression
 };

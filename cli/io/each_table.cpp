@@ -8,6 +8,7 @@
 
 #include "base/quantities.h"
 #include "cli/io/words.h"
+#include "exporters/command_json.h"
 #include "exporters/field_builder.h"
 
 namespace cli::io {
@@ -116,7 +117,7 @@ void add_data(EachBuilder& out) {
 
 void add_frames(EachBuilder& out) {
     constexpr std::array<std::pair<const char*, std::uint64_t CommandRecord::*>, 5> frames{
-        {{"request_first_frame", &CommandRecord::request_first_frame},
+        {{"request_frame", &CommandRecord::request_first_frame},
          {"request_last_frame", &CommandRecord::request_last_frame},
          {"data_first_frame", &CommandRecord::data_first_frame},
          {"data_last_frame", &CommandRecord::data_last_frame},
@@ -127,7 +128,7 @@ void add_frames(EachBuilder& out) {
 }
 
 void add_times(EachBuilder& out) {
-    out.add("begin_ns", {}, "begin_ns", Unit::time, "time of the request's first packet, ns since 1970",
+    out.add("start_ns", {}, "start_ns", Unit::time, "time of the request's first packet, ns since 1970",
             [](const Each& row) { return row.record.begin_ns; });
     duration(out, "latency_ns", "latency", "from the request's first packet to the response's last",
              [](const CommandRecord& record) { return record.latency_ns; });
@@ -178,12 +179,8 @@ nlohmann::ordered_json json_of(const Each& row) {
                                   {"block_count", known(record.block_count)},
                                   {"operations", record.operations},
                                   {"open", record.open_with_it}};
-    object["frames"] = {{"request_first", known(frame_or_none(record.request_first_frame))},
-                        {"request_last", known(frame_or_none(record.request_last_frame))},
-                        {"data_first", known(frame_or_none(record.data_first_frame))},
-                        {"data_last", known(frame_or_none(record.data_last_frame))},
-                        {"response", known(frame_or_none(record.response_frame))}};
-    object["begin_ns"] = record.begin_ns;
+    exporters::add_command_frames(object, record);
+    object["start_ns"] = record.begin_ns;
     object["latency_ns"] = known(record.latency_ns);
     nlohmann::ordered_json parts(nullptr);
     if (record.latency_ns)
@@ -191,8 +188,7 @@ nlohmann::ordered_json json_of(const Each& row) {
             parts[std::string(metrics::command_part_names[i])] = record.parts_ns[i];
     object["parts_ns"] = std::move(parts);
     object["request_ack_ns"] = known(record.request_ack_ns);
-    object["repair_own_ns"] = record.repair_own_ns;
-    object["repair_behind_ns"] = record.repair_behind_ns;
+    object["repair_ns"] = {{"own", record.repair_own_ns}, {"behind", record.repair_behind_ns}};
     return object;
 }
 
@@ -239,7 +235,7 @@ void EachTable::begin() {
     begun_ = true;
     switch (options_.form) {
         case Form::csv: append_csv_names(output_.text(), columns_); return;
-        case Form::json: output_.text() += "{\"commands\":["; return;
+        case Form::json: return;
         case Form::table: break;
     }
     std::vector<exporters::Table::Heading> headings;
@@ -257,10 +253,7 @@ void EachTable::print(const Row& row) {
     begin();
     switch (options_.form) {
         case Form::csv: append_csv_values(output_.text(), columns_, row); break;
-        case Form::json:
-            if (any_) output_.text() += ',';
-            (output_.text() += '\n') += json_of(row).dump();
-            break;
+        case Form::json: (output_.text() += json_of(row).dump()) += '\n'; break;
         case Form::table: {
             std::vector<std::string> cells;
             cells.reserve(columns_.size());
@@ -279,7 +272,6 @@ bool EachTable::finish() {
     if (options_.top && rows_.size() > *options_.top) rows_.resize(*options_.top);
     for (const Row& row : rows_) print(row);
     begin();
-    if (options_.form == Form::json) output_.text() += any_ ? "\n]}\n" : "]}\n";
     if (table_ && any_) table_->flush(output_.text());
     return output_.flush();
 }

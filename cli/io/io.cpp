@@ -44,8 +44,8 @@ void append_list(std::string& out, const KindList& list, const ConnectionFigures
 }
 
 void append_report(std::string& out, const IoOptions& options, const KindList& list,
-                   const ConnectionFigures& connections, const analysis::Names& names) {
-    if (options.form == Form::json) return append_json(out, connections, names);
+                   const ConnectionFigures& connections, const Extent& extent, const analysis::Names& names) {
+    if (options.form == Form::json) return append_json(out, connections, extent, names);
     if (options.form == Form::table && !list.is_asked_for()) return append_table(out, connections, names);
     append_list(out, list, connections, options.form);
 }
@@ -108,7 +108,7 @@ int run(const std::vector<std::string>& arguments, const Environment& environmen
     else if (options.by)
         append_groups(output.text(), options, grouped(connections, *options.by, names));
     else
-        append_report(output.text(), options, list, connections, names);
+        append_report(output.text(), options, list, connections, capture.extent(), names);
     output.flush();
     if (output.reader_is_gone()) {
         capture.end_by_broken_pipe();
@@ -124,7 +124,7 @@ int run(const std::vector<std::string>& arguments, const Environment& environmen
         print_message(
             "rdmascope io: no commands of an upper layer in {} frames; `rdmascope flows` shows what RDMA there is, "
             "--as names a protocol that nothing else shows",
-            capture.frames());
+            capture.extent().packets);
     return capture.failed() ? exit_failed : exit_done;
 }
 

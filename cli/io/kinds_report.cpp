@@ -26,13 +26,10 @@ std::optional<double> share(std::uint64_t part, std::uint64_t whole) {
 
 // ---- the table ----
 
-/// "; open 0.26 on average, 8 at most": the sum of latencies divided by the time is the mean (Little's law).
+/// "; open 0.26 on average, 8 at most".
 std::string open_text(const CommandConnectionFigures& connection) {
-    std::uint64_t latency_ns = 0;
-    for (const CommandKindFigures& kind : connection.kinds)
-        if (!kind.housekeeping) latency_ns += kind.latency_ns.sum();
-    std::string text = fmt::format("; open {} on average, {} at most",
-                                   base::format_decimal(share(latency_ns, connection.wall_ns())), connection.open_max);
+    std::string text = fmt::format("; open {} on average, {} at most", base::format_decimal(connection.open_mean()),
+                                   connection.open_max);
     if (connection.at_limit_ns != 0)
         text +=
             fmt::format(", at the limit {}", base::format_percent(share(connection.at_limit_ns, connection.wall_ns())));
@@ -166,8 +163,14 @@ void append_table(std::string& out, const ConnectionFigures& connections, const 
     }
 }
 
-void append_json(std::string& out, const ConnectionFigures& connections, const analysis::Names& names) {
-    out += Json{{"connections", connections_json(connections, names)}}.dump(2);
+void append_json(std::string& out, const ConnectionFigures& connections, const Extent& extent,
+                 const analysis::Names& names) {
+    const auto time = [](const std::optional<std::int64_t>& ns) { return ns ? Json(*ns) : Json(nullptr); };
+    const Json capture{{"packets", extent.packets},
+                       {"bytes", extent.bytes},
+                       {"first_ns", time(extent.first_ns)},
+                       {"last_ns", time(extent.last_ns)}};
+    out += Json{{"capture", capture}, {"connections", connections_json(connections, names)}}.dump(2);
     out += '\n';
 }
 

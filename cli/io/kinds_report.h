@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "cli/analysis/session.h"
+#include "cli/io/capture_run.h"
 #include "cli/io/connection_groups.h"
 #include "cli/io/kind_columns.h"
 #include "exporters/text_table.h"
@@ -16,8 +17,9 @@ using ConnectionFigures = std::vector<metrics::CommandConnectionFigures>;
 
 /// A heading for each connection, and below it one row for each kind of command.
 void append_table(std::string& out, const ConnectionFigures& connections, const analysis::Names& names);
-/// The same as JSON: one object for each connection, with its kinds.
-void append_json(std::string& out, const ConnectionFigures& connections, const analysis::Names& names);
+/// The same as JSON: what was read, and one object for each connection, with its kinds.
+void append_json(std::string& out, const ConnectionFigures& connections, const Extent& extent,
+                 const analysis::Names& names);
 
 // The same for groups.
 void append_table(std::string& out, const std::vector<Group>& groups);
@@ -25,7 +27,7 @@ void append_json(std::string& out, const std::vector<Group>& groups);
 void append_csv(std::string& out, const std::vector<Group>& groups);
 
 // Parts of these reports, for reports of other forms.
-/// An array of the objects of append_json(), on one line.
+/// The array of connections of append_json(), on one line.
 std::string connections_text(const ConnectionFigures& connections, const analysis::Names& names);
 nlohmann::ordered_json connections_json(const ConnectionFigures& connections, const analysis::Names& names);
 nlohmann::ordered_json groups_json(const std::vector<Group>& groups);

@@ -124,6 +124,15 @@ std::uint64_t CommandConnectionFigures::wall_ns() const {
     return sum;
 }
 
+std::optional<double> CommandConnectionFigures::open_mean() const {
+    const std::uint64_t wall = wall_ns();
+    if (wall == 0) return std::nullopt;
+    std::uint64_t latency = 0;
+    for (const CommandKindFigures& kind : kinds)
+        if (!kind.housekeeping) latency = add(latency, kind.latency_ns.sum());
+    return static_cast<double>(latency) / static_cast<double>(wall);
+}
+
 std::optional<double> CommandTotals::target_share() const {
     if (latency_ns.sum() == 0) return std::nullopt;
     const std::uint64_t target = add(parts_ns[1], parts_ns[3]);

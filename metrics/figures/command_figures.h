@@ -154,6 +154,9 @@ struct CommandConnectionFigures {
     /// Whether shares of time are meaningful: enough of the data that the target moved is known to belong to commands.
     bool split_is_known() const { return unbound_operations * 100 <= operations; }
     std::uint64_t wall_ns() const;  ///< sum of states_ns
+    /// Of open commands, over wall_ns(): by Little's law, the sum of latencies divided by the time. Nothing without
+    /// that time.
+    std::optional<double> open_mean() const;
 };
 
 /// Figures of all kinds on a connection, those that keep it alive left out.

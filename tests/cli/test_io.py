@@ -33,6 +33,10 @@ class IoTestCase(TestCase):
     def json(self, *arguments):
         return json.loads(self.succeeds(commands("--json", *arguments)))
 
+    def each(self, *arguments):
+        """One object a line."""
+        return [json.loads(line) for line in self.succeeds(commands("--each", "--json", *arguments)).splitlines()]
+
     def csv(self, *arguments):
         return list(csv.DictReader(io.StringIO(self.succeeds(commands("--csv", *arguments)), newline="")))
 
@@ -45,9 +49,9 @@ class Each(IoTestCase):
         self.assertEqual(len(rows), 463)
         for row, want in zip(rows, wanted, strict=True):
             found = [row["id"], row["kind"], row["advertised_bytes"], row["inline_bytes"],
-                     str(int(row["moved_in_bytes"]) + int(row["moved_out_bytes"])), row["request_first_frame"],
+                     str(int(row["moved_in_bytes"]) + int(row["moved_out_bytes"])), row["request_frame"],
                      row["request_last_frame"], row["operations"], row["data_first_frame"] or "0",
-                     row["data_last_frame"] or "0", row["response_frame"], row["begin_ns"],
+                     row["data_last_frame"] or "0", row["response_frame"], row["start_ns"],
                      *(row[part + "_ns"] for part in PARTS)]
             self.assertEqual(found, list(want.values()))
             self.assertEqual(int(row["latency_ns"]), latency(want))
@@ -67,9 +71,9 @@ class Each(IoTestCase):
                 self.assertEqual(len(rows), number)
                 for row, want in zip(rows, wanted, strict=True):
                     found = [row["id"], row["kind"], row["advertised_bytes"], row["inline_bytes"],
-                             str(int(row["moved_in_bytes"]) + int(row["moved_out_bytes"])), row["request_first_frame"],
+                             str(int(row["moved_in_bytes"]) + int(row["moved_out_bytes"])), row["request_frame"],
                              row["request_last_frame"], row["operations"], row["data_first_frame"] or "0",
-                             row["data_last_frame"] or "0", row["response_frame"], row["begin_ns"],
+                             row["data_last_frame"] or "0", row["response_frame"], row["start_ns"],
                              *(row[part + "_ns"] for part in PARTS), row["status"]]
                     self.assertEqual(found, list(want.values()))
                 # A name that is not there is no error; an opcode that the target does not have is one.
@@ -78,11 +82,11 @@ class Each(IoTestCase):
     def test_the_slowest_come_first(self):
         slowest = sorted(map(latency, expected()), reverse=True)[:5]
         for arguments in (["--top", "5"], ["--sort", "latency", "--top", "5"]):
-            rows = self.json("--each", "-r", NVME, *arguments)["commands"]
+            rows = self.each("-r", NVME, *arguments)
             self.assertEqual([row["latency_ns"] for row in rows], slowest)
         row = rows[0]
-        self.assertEqual(row["frames"], {"request_first": 745, "request_last": 745, "data_first": 747, "data_last": 1000,
-                                         "response": 1001})
+        frames = [row[name] for name in ("request_frame", "request_last_frame", "data_frames", "response_frame")]
+        self.assertEqual(frames, [745, 745, [747, 1000], 1001])
         self.assertEqual(sum(row["parts_ns"].values()), row["latency_ns"])
         text = self.succeeds(commands("-n", "--each", "-r", NVME, "--top", "1"))
         self.assertIn("745, 747-1000 > 1001", text)
@@ -99,13 +103,60 @@ class Each(IoTestCase):
                          [("async_event", "unanswered", "")] * 2)
 
 
+class Promised(IoTestCase):
+    """Names that programs rely on, and what they say."""
+
+    CAPTURES = (NVME, PCAPS / "nfs-rdma-siw.pcap", PCAPS / "iser-rxe.pcap.gz")
+    CONNECTION = {"protocol", "initiator", "target", "what", "recognised_by", "confidence", "limit", "open_mean", "open_max",
+                  "phases_ns", "kinds"}
+    KIND = {"kind", "commands", "errors", "bytes", "operations", "latency_ns", "parts_ns", "repair_ns"}
+    COMMAND = {"connection", "protocol", "id", "kind", "target", "bytes", "request_frame", "data_frames", "response_frame",
+               "start_ns", "latency_ns", "parts_ns", "repair_ns", "status", "error", "open"}
+
+    def test_connections(self):
+        for capture in self.CAPTURES:
+            found = self.json("-n", "-r", capture)
+            whole = json.loads(self.succeeds(run("flows", "--json", "-r", capture)))["capture"]
+            self.assertEqual(found["capture"], {name: whole[name] for name in ("packets", "bytes", "first_ns", "last_ns")})
+            for connection in found["connections"]:
+                self.assertLessEqual(self.CONNECTION, connection.keys())
+                self.assertLessEqual({"host", "request", "target", "data", "response", "repair"}, connection["phases_ns"].keys())
+                for end in (connection["initiator"], connection["target"]):
+                    self.assertEqual(end.keys(), {"address", "name", "qpn", "port"})
+                    self.assertNotEqual(end["qpn"] is None, end["port"] is None)
+                for kind in connection["kinds"]:
+                    self.assertLessEqual(self.KIND, kind.keys())
+                    self.assertEqual(kind["repair_ns"].keys(), {"own", "behind"})
+                    self.assertEqual(list(kind["parts_ns"]), PARTS)
+                    self.assertLessEqual({"count", "min", "mean", "p50", "p90", "p99", "p999", "max"}, kind["latency_ns"].keys())
+
+    def test_commands(self):
+        for capture in self.CAPTURES:
+            rows = self.each("-r", capture)
+            self.assertGreater(len(rows), 50)
+            for row in rows:
+                self.assertLessEqual(self.COMMAND, row.keys())
+                self.assertEqual(row["repair_ns"].keys(), {"own", "behind"})
+
+    def test_values(self):
+        """Queue 1 of the second reader's commands: by their times, and by the line that tshark has of the connection."""
+        connection = self.json("-n", "-r", NVME)["connections"][2]
+        self.assertEqual(connection["initiator"], {"address": "192.0.2.2", "name": None, "qpn": 0x13, "port": None})
+        self.assertEqual(connection["what"], "nqn.2024-01.lab:sub1, queue 1")
+        latencies = [latency(row) for row in expected() if row["kind"] == "read"]
+        read = next(kind for kind in connection["kinds"] if kind["kind"] == "read")
+        self.assertAlmostEqual(read["latency_ns"]["mean"], sum(latencies) / len(latencies), delta=1)
+        work = sum(kind["latency_ns"]["sum"] for kind in connection["kinds"] if kind["kind"] not in ("keep_alive", "async_event"))
+        self.assertAlmostEqual(connection["open_mean"], work / sum(connection["phases_ns"].values()), delta=1e-9)
+
+
 class Kinds(IoTestCase):
     def test_kinds_are_the_sums_of_their_commands(self):
         connections = self.json("-r", NVME)["connections"]
         self.assertEqual([connection["target_name"] for connection in connections],
                          ["nqn.2014-08.org.nvmexpress.discovery", "nqn.2024-01.lab:sub1", "nqn.2024-01.lab:sub1"])
         self.assertEqual([connection["queue"] for connection in connections], [0, 0, 1])
-        self.assertEqual({connection["evidence"] for connection in connections}, {"private_data"})
+        self.assertEqual({connection["recognised_by"] for connection in connections}, {"private_data"})
         sums = {}
         for connection in connections:
             for kind in connection["kinds"]:
@@ -144,7 +195,7 @@ class Kinds(IoTestCase):
             self.assertEqual([found["count"], found["sum"]], [len(pauses), sum(pauses)])
             if pauses:
                 self.assertEqual([found["min"], found["max"]], [min(pauses), max(pauses)])
-            self.assertEqual(found["sum"], connection["state_ns"]["host"])
+            self.assertEqual(found["sum"], connection["phases_ns"]["host"])
 
     def test_csv_has_the_same(self):
         rows = self.csv("-n", "-r", NVME)
@@ -166,7 +217,7 @@ class Kinds(IoTestCase):
     def test_a_port_can_be_named(self):
         for assignment in ("4420=nvme", "qp:0x13=nvme"):
             connections = self.json("-r", NVME, "--as", assignment)["connections"]
-            self.assertIn("user", {connection["evidence"] for connection in connections})
+            self.assertIn("user", {connection["recognised_by"] for connection in connections})
             self.assertEqual(sum(kind["commands"] for connection in connections for kind in connection["kinds"]), 463)
 
 
@@ -180,8 +231,8 @@ class Chosen(IoTestCase):
         self.assertEqual({row["response_frame"] for row in rows}, wanted)
         of_word = self.csv("--each", "-r", NVME, "--filter", "flush")
         self.assertEqual([row["id"] for row in of_word], [row["id"] for row in expected() if row["kind"] == "flush"])
-        found = self.json("--each", "-r", NVME, "--filter", 'kind == "read" && latency > 10ms')["commands"]
-        self.assertEqual({str(command["frames"]["response"]) for command in found}, wanted)
+        found = self.each("-r", NVME, "--filter", 'kind == "read" && latency > 10ms')
+        self.assertEqual({str(command["response_frame"]) for command in found}, wanted)
 
     def test_kinds_that_a_filter_passes(self):
         everything = self.csv("-n", "-r", NVME)
@@ -497,11 +548,12 @@ class Usage(IoTestCase):
         result = commands("-r", PCAPS / "rxe-send-bw-64.pcap")
         self.assertEqual(self.succeeds(result), "")
         self.assertIn("no commands", result.stderr)
-        self.assertEqual(self.json("-r", PCAPS / "rxe-send-bw-64.pcap"), {"connections": []})
-        self.assertEqual(self.json("--each", "-r", PCAPS / "rxe-send-bw-64.pcap"), {"commands": []})
+        self.assertEqual(self.json("-r", PCAPS / "rxe-send-bw-64.pcap")["connections"], [])
+        self.assertEqual(self.each("-r", PCAPS / "rxe-send-bw-64.pcap"), [])
 
     def test_an_expression_selects(self):
-        self.assertEqual(self.json("-r", NVME, "tcp"), {"connections": []})
+        nothing = {"packets": 0, "bytes": 0, "first_ns": None, "last_ns": None}
+        self.assertEqual(self.json("-r", NVME, "tcp"), {"capture": nothing, "connections": []})
         self.fails(commands("-r", NVME, "bogus ["), 2)
 
 

@@ -65,7 +65,7 @@ class Commands(Rows):
 
     def same(self, found, expected, what):
         for name in ('protocol', 'transport', 'initiator', 'target', 'target_name', 'queue', 'limit', 'open_max', 'operations',
-                     'unbound_operations', 'late_operations', 'probes', 'events', 'overtaken', 'at_limit_ns', 'state_ns'):
+                     'unbound_operations', 'late_operations', 'probes', 'events', 'overtaken', 'at_limit_ns', 'phases_ns', 'open_mean', 'what'):
             self.assertEqual(found.get(name), expected.get(name), f'{what}: {name}')
         self.near(found['host_next_ns'], expected['host_next_ns'], f'{what}: host_next_ns')
         # A kind that still waits for its first answer has had no commands in the time that is asked for.
@@ -89,7 +89,7 @@ class Commands(Rows):
         return any(kind[name] for name in ('commands', 'unanswered', 'orphans', 'given_up', 'replaced'))
 
     def key(self, connection):
-        return connection['initiator'], connection['target']
+        return tuple((end['address'], end['qpn'], end['port']) for end in (connection['initiator'], connection['target']))
 
     def test_connections_are_those_of_one_host(self):
         for capture in self.CAPTURES:

@@ -129,14 +129,14 @@ def received(rows, found):
     """Those whose response reached the host: when a connection breaks, the host asks for the others again on the next one."""
     last, broken = {}, set()
     for row in found:
-        last[row["connection"]] = max(last.get(row["connection"], 0), row["begin_ns"] + (row["latency_ns"] or 0))
+        last[row["connection"]] = max(last.get(row["connection"], 0), row["start_ns"] + (row["latency_ns"] or 0))
         if row["end"] == "unanswered":
             broken.add(row["connection"])
     asked = {}
     for row in rows:
         asked.setdefault((row["kind"], row["target"], place(row)), []).append(row)
     return [row for row in rows if row["connection"] not in broken or not any(
-        other["begin_ns"] > last[row["connection"]] for other in asked[row["kind"], row["target"], place(row)])]
+        other["start_ns"] > last[row["connection"]] for other in asked[row["kind"], row["target"], place(row)])]
 
 
 def check_workloads(found, truth):

@@ -62,11 +62,15 @@ class Exceptions:
                 if row[3] in whose and row[0] not in self.needed]
 
 
-def run(binary, *arguments):
+def output(binary, *arguments):
     result = subprocess.run([binary, *arguments], stdin=subprocess.DEVNULL, capture_output=True, timeout=300)
     if result.returncode:
         raise RuntimeError(f"{' '.join(arguments)}: exit status {result.returncode}: {result.stderr.decode()[-500:]}")
-    return json.loads(result.stdout)
+    return result.stdout
+
+
+def run(binary, *arguments):
+    return json.loads(output(binary, *arguments))
 
 
 def node_of(truth, address):
@@ -165,7 +169,7 @@ def check_flows(name, path, truth, exceptions, binary):
 
 
 def check_io(name, path, truth, binary):
-    found = run(binary, "io", "--each", "--json", "-n", "-r", str(path))["commands"]
+    found = [json.loads(line) for line in output(binary, "io", "--each", "--json", "-n", "-r", str(path)).splitlines()]
     said = list(storage.check(found, truth))
     return [f"{name}: {what}" for right, what in said if not right], len(said)
 

@@ -168,7 +168,7 @@ class Document(Base):
             self.report(capture, "--perfetto", path)
             events = json.loads(path.read_text())["traceEvents"]
             flows = json.loads(run("flows", "-n", "--json", "-r", capture).stdout)["flows"]
-            commands = json.loads(run("io", "-n", "--each", "--json", "-r", capture).stdout)["commands"]
+            commands = [json.loads(line) for line in run("io", "-n", "--each", "--json", "-r", capture).stdout.splitlines()]
             begun = {(e["cat"], e["id"]): e["ts"] for e in events if e["ph"] == "b"}
             ended = {(e["cat"], e["id"]): e["ts"] for e in events if e["ph"] == "e"}
             self.assertEqual(begun.keys(), ended.keys())

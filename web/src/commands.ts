@@ -1,7 +1,7 @@
 // Commands of upper layers, as `io` has them.
 import type { CommandKind, Connection, ReportDocument } from "./document";
 import { copied, element, renew, section, TableOrder, TextFilter } from "./dom";
-import { byteSize, dumpCommand, duration, grouped, hasWords, percent } from "./model";
+import { byteSize, dumpCommand, duration, endName, grouped, hasWords, percent } from "./model";
 import type { PageState } from "./state";
 
 const partNames = ["request", "target_before", "data", "target_after", "response"];
@@ -34,7 +34,7 @@ interface Group { heading: string; kinds: CommandKind[] }
 
 const nameOf = (kind: CommandKind): string => kind.kind ?? "(not captured)";
 const headingOf = (connection: Connection): string =>
-  [`${connection.protocol}  ${connection.initiator} > ${connection.target}`, connection.target_name, connection.queue === null ? null : `queue ${connection.queue}`, connection.limit === null ? null : `limit ${connection.limit}, ${connection.open_max} open at most`].filter((each) => each !== null).join(", ");
+  [`${connection.protocol}  ${endName(connection.initiator)} > ${endName(connection.target)}`, connection.what, connection.limit === null ? null : `limit ${connection.limit}, ${connection.open_max} open at most`].filter((each) => each !== null).join(", ");
 /** Kinds of which the heading and the name contain every word of the text. */
 function groupsOf(report: ReportDocument, text: string): Group[] {
   return report.commands.map((connection) => {
@@ -65,7 +65,7 @@ function tableOf(state: PageState, groups: readonly Group[], order: TableOrder<C
     bar.setAttribute("aria-label", words.join(", ") || "no shares of time");
     bar.title = words.join(", ");
     const slow = kind.slowest[0];
-    const frames = slow ? [slow.frames.request_first, slow.frames.data_first, slow.frames.response].filter((frame): frame is number => frame !== null) : [];
+    const frames = slow ? [slow.request_frame, slow.data_frames?.[0] ?? null, slow.response_frame].filter((frame): frame is number => frame !== null) : [];
     const command = slow ? dumpCommand(report, frames) : "";
     const show = command ? element("button", { type: "button", class: "frame", title: "the command that prints its frames", click: () => commands.replaceChildren(copied(command)) }, duration(slow.latency_ns)) : duration(slow?.latency_ns);
     return element("tr", {}, element("th", { scope: "row" }, nameOf(kind)), element("td", { class: "n" }, grouped(kind.commands)), element("td", { class: "n" }, grouped(kind.errors)), element("td", { class: "n minor-column" }, byteSize(kind.bytes)),

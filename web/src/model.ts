@@ -1,5 +1,5 @@
 // The page's figures, without the page: what a document holds, chosen, sorted and added up. Tested by node.
-import type { FlowSeries, Plot, ReportDocument, TimeLine } from "./document";
+import type { Endpoint, FlowSeries, Plot, ReportDocument, TimeLine } from "./document";
 
 /** A stretch of time in ns since the capture's first frame; [from, to). */
 export interface Range { from: number; to: number }
@@ -46,6 +46,9 @@ export const percent = (share: number | null | undefined): string => {
   if (value > 0 && value < 0.01) return "<0.01 %";
   return `${String(Number(value.toPrecision(3)))} %`;
 };
+/** "192.0.2.2/0x13", "192.0.2.2.4420": as the table of `io` has it. */
+export const endName = (end: Endpoint): string =>
+  `${end.name ?? end.address ?? "?"}${end.qpn === null ? "" : `/0x${end.qpn.toString(16)}`}${end.port === null ? "" : `.${end.port}`}`;
 /** Three significant digits. */
 export const decimal = (value: number | null | undefined): string =>
   value === null || value === undefined || !Number.isFinite(value) ? "-" : String(Number(value.toPrecision(3)));
