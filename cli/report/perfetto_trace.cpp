@@ -236,7 +236,7 @@ EventTrace read_trace_events(const ReportOptions& options, const metrics::Snapsh
     auto connections = measure.figures();
     if (anonymous != nullptr) connections = anonymous->connections(std::move(connections));
     add_commands(writer, commands, connections, names);
-    if ((!all && capture.frames() == most_noted_frames) || writer.is_full())
+    if ((!all && capture.extent().packets == most_noted_frames) || writer.is_full())
         trace.left_out = fmt::format("the trace ends early: it holds at most {} packets and {} of text",
                                      base::group_digits(most_noted_frames),
                                      base::format_size(static_cast<double>(most_trace_bytes)));
