@@ -11,7 +11,8 @@ namespace {
 
 constexpr std::size_t most_kinds = 4096;
 constexpr std::size_t most_open = 65536;
-/// Requests that were given back are forgotten when there are so many: each look at all requests finds many of them.
+/// Requests that were given back are forgotten together, when there are at least this many of them: then looking at all
+/// requests costs little for each.
 constexpr std::size_t enough_given_back = most_open / 16;
 constexpr std::size_t most_peers = 64;
 

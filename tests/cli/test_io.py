@@ -127,7 +127,7 @@ class Promised(IoTestCase):
                 for kind in connection["kinds"]:
                     self.assertLessEqual(self.KIND, kind.keys())
                     self.assertEqual(kind["repair_ns"].keys(), {"own", "behind"})
-                    self.assertEqual(list(kind["parts_ns"]), PARTS)
+                    self.assertEqual(tuple(kind["parts_ns"]), PARTS)
                     self.assertLessEqual({"count", "min", "mean", "p50", "p90", "p99", "p999", "max"}, kind["latency_ns"].keys())
 
     def test_commands(self):
@@ -426,7 +426,7 @@ def sums_of_io(capture):
     sums = {}
     for connection in connections:
         kinds = [kind for kind in connection["kinds"] if kind["kind"] not in ("async_event", "keep_alive", "null")]
-        ends = (connection["initiator"], connection["target"])
+        ends = tuple((end["address"], end["qpn"], end["port"]) for end in (connection["initiator"], connection["target"]))
         sums[ends] = (connection["protocol"], sum(kind["commands"] for kind in kinds), sum(kind["errors"] for kind in kinds),
                       sum(kind["latency_ns"]["sum"] for kind in kinds), connection["open_max"], connection["limit"])
     return sums
@@ -449,9 +449,7 @@ class InFlows(IoTestCase):
                 for flow in self.flows(PCAPS / name):
                     if flow["io"] is None:
                         continue
-                    number = "port" if flow["transport"] == "iwarp" else "qpn"
-                    ends = tuple(f"{flow[end]['address']}/{flow[end][number]:#x}" if number == "qpn"
-                                 else f"{flow[end]['address']}.{flow[end][number]}" for end in ("source", "destination"))
+                    ends = tuple((flow[end]["address"], flow[end]["qpn"], flow[end]["port"]) for end in ("source", "destination"))
                     io = flow["io"]
                     self.assertEqual(sum(io["parts_ns"].values()), round(io["latency_ns"]["mean"] * io["latency_ns"]["count"])
                                      if io["latency_ns"]["count"] else 0)
