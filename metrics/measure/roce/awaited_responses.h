@@ -26,8 +26,8 @@ public:
         const OutstandingMessage* const oldest = requester.ledger.oldest_response(store_.rings, 0);
         return oldest != nullptr && oldest->position < position && oldest->merged == 0;
     }
-    /// Whether a packet that starts a response leaves out an older READ, and not only the PSNs of other requests. If the
-    /// oldest READ was merged with other requests, that is not known, and the answer is no.
+    /// Whether a packet that starts a response leaves out an older READ, and not only the PSNs of other requests. If
+    /// the oldest READ was merged with other requests, that is not known, and the answer is no.
     bool are_skipped_by(Flow& requester, const PacketRecord& response) const;
 
 private:
