@@ -4,6 +4,7 @@
 #include <array>
 #include <cctype>
 #include <fmt/core.h>
+#include <optional>
 
 #include "capture/files/byte_order.h"
 #include "capture/files/erf_source.h"
@@ -50,21 +51,35 @@ constexpr std::array impostors{
     Impostor{"\0\0\0\0\0\0\0\0"sv, "nothing but zeros at its start; its contents were never written"},
 };
 
+bool is_text(base::Bytes front) {
+    return std::all_of(front.begin(), front.end(), [](std::byte byte) {
+        const auto octet = std::to_integer<unsigned char>(byte);
+        return std::isprint(octet) != 0 || std::isspace(octet) != 0;
+    });
+}
+
 std::string looks_like(base::Bytes front) {
     const std::string_view text(reinterpret_cast<const char*>(front.data()), front.size());
     for (const Impostor& impostor : impostors)
         if (text.starts_with(impostor.magic)) return fmt::format("; it looks like {}", impostor.what);
-    const bool printable = std::all_of(text.begin(), text.end(), [](char c) {
-        const auto octet = static_cast<unsigned char>(c);
-        return std::isprint(octet) != 0 || std::isspace(octet) != 0;
-    });
-    return printable ? "; it looks like text" : "";
+    return is_text(front) ? "; it looks like text" : "";
 }
 
 bool is_pcap(std::uint32_t magic) {
     for (const std::uint32_t known : {pcap_magic::microseconds, pcap_magic::nanoseconds, pcap_magic::kuznetzov})
         if (magic == known || magic == __builtin_bswap32(known)) return true;
     return false;
+}
+
+/// The format that the first bytes show; no value if they are of no capture.
+std::optional<FileFormat> format_of(Input& input) {
+    const Input::Window window = input.more(input.begin(), 4);
+    if (window.end - window.at < 4) return std::nullopt;
+    const std::uint32_t magic = ByteOrder<false>::u32(window.at);
+    if (magic == pcapng::block::section_header) return FileFormat::pcapng;
+    if (is_pcap(magic)) return FileFormat::pcap;
+    if (looks_like_erf(input)) return FileFormat::erf;
+    return std::nullopt;
 }
 
 }  // namespace
@@ -98,14 +113,14 @@ base::Result<std::unique_ptr<FileSource>> open_file(const std::string& path, con
         return base::Failure{base::Error{.message = std::move(message), .path = shown, .offset = 0}};
     };
 
-    Input::Window window = input->more(input->begin(), 4);
-    if (window.end - window.at >= 4) {
-        const std::uint32_t magic = ByteOrder<false>::u32(window.at);
-        if (magic == pcapng::block::section_header) return open_pcapng(std::move(input), shown);
-        if (is_pcap(magic)) return open_pcap(std::move(input), shown);
-        if (looks_like_erf(*input)) return open_erf(std::move(input), shown);
-        window = input->more(input->begin(), magic_octets);
+    if (const std::optional<FileFormat> format = format_of(*input)) {
+        switch (*format) {
+            case FileFormat::pcap: return open_pcap(std::move(input), shown);
+            case FileFormat::pcapng: return open_pcapng(std::move(input), shown);
+            case FileFormat::erf: return open_erf(std::move(input), shown);
+        }
     }
+    const Input::Window window = input->more(input->begin(), magic_octets);
     const auto have = static_cast<std::size_t>(window.end - window.at);
     if (input->stopped()) return refuse("was stopped before a capture came");
     if (!input->fault().empty()) return refuse(input->fault());
@@ -115,6 +130,15 @@ base::Result<std::unique_ptr<FileSource>> open_file(const std::string& path, con
     for (const std::byte octet : front.first(std::min<std::size_t>(have, 4)))
         hex += fmt::format("{:02x}", std::to_integer<unsigned>(octet));
     return refuse(fmt::format("is not a pcap or pcapng file: it begins with 0x{}{}", hex, looks_like(front)));
+}
+
+bool begins_as_capture(const std::string& path) {
+    const auto input = open_input(path, {});
+    if (!input || !format_of(**input)) return false;
+    // ERF has no magic: the date at the beginning of a log can look like a record.
+    const Input::Window window = (*input)->more((*input)->begin(), magic_octets);
+    const auto have = static_cast<std::size_t>(window.end - window.at);
+    return !is_text({window.at, std::min(have, magic_octets)});
 }
 
 }  // namespace capture::files

@@ -79,4 +79,7 @@ using FileOptions = InputOptions;
 /// the first frame are known at once.
 base::Result<std::unique_ptr<FileSource>> open_file(const std::string& path, const FileOptions& options = {});
 
+/// Whether the file begins as open_file() expects it, and not as text does. False if it cannot be read.
+bool begins_as_capture(const std::string& path);
+
 }  // namespace capture::files

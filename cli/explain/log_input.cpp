@@ -13,6 +13,7 @@
 
 #include "base/descriptor.h"
 #include "base/error.h"
+#include "capture/files/file_source.h"
 #include "explain/line_splitter.h"
 
 namespace cli::explain {
@@ -33,6 +34,8 @@ public:
         struct stat status {};
         if (::fstat(opened.number(), &status) != 0) return failure();
         if (S_ISDIR(status.st_mode)) return base::failure("is a folder, and a log is expected", path_);
+        if (path_ != "-" && S_ISREG(status.st_mode) && capture::begins_as_capture(path_))
+            return base::failure("is a capture, and a log is expected; read it with -r FILE", path_);
         descriptor_ = std::move(opened);
         is_file_ = S_ISREG(status.st_mode);
         inode_ = status.st_ino;

@@ -1,5 +1,6 @@
 """`explain` on lines, codes and logs, and on captures whose programs reported a status: the true cause is in the report next to the
 capture."""
+import gzip
 import json
 import os
 import re
@@ -7,7 +8,7 @@ import subprocess
 import time
 import unittest
 
-from command import BINARY, ENVIRONMENT, PCAPS, ROOT, TestCase, run
+from command import BINARY, ENVIRONMENT, PCAPS, ROOT, TestCase, needs, run
 
 CASES = ROOT / "tests/cases/captures"
 LINE = "Failed status {} ({}) for wr_id 7"
@@ -62,6 +63,29 @@ class Explain(TestCase):
         page = self.succeeds(run("explain", log))
         self.assertIn("3 of 7 lines are about RDMA, with 2 causes. The first: IBV_WC_RETRY_EXC_ERR (12), line 4.", page)
         self.assertEqual(explained("-", input="12\n")[0]["status"]["number"], 12)
+
+    @needs("zstd")
+    def test_a_capture_in_the_place_of_a_log(self):
+        capture = (PCAPS / "rxe-read-bw-64.pcap").read_bytes()
+        erf = (PCAPS / "made-erf.pcap").read_bytes()
+        records, place = b"", 24
+        while place < len(erf):
+            length = int.from_bytes(erf[place + 8:place + 12], "little")
+            records += erf[place + 16:place + 16 + length]
+            place += 16 + length
+        names = {"a.pcap": capture, "a.pcap.gz": gzip.compress(capture), "a.erf": records, "a.log": capture,
+                 "a.pcap.zst": subprocess.run(["zstd", "-q", "-c"], input=capture, capture_output=True, check=True).stdout}
+        for name, content in names.items():
+            (self.folder / name).write_bytes(content)
+        self.succeeds(run("dump", "-r", self.folder / "a.pcap", "-w", self.folder / "a.pcapng"))
+        self.succeeds(run("dump", "-r", self.folder / "a.erf", "--count"))
+        for name in [*names, "a.pcapng"]:
+            for words in (["12", name], [name], [name, "12"], ["--follow", name]):
+                with self.subTest(words=words):
+                    done = run("explain", *words, cwd=self.folder)
+                    self.assertEqual((done.returncode, done.stdout), (1, ""))
+                    self.assertEqual(done.stderr, f"rdmascope explain: {name}: is a capture, and a log is expected; read it with -r FILE\n")
+        self.succeeds(run("explain", "12", "-r", "a.pcap", cwd=self.folder))
 
     def test_the_true_cause_of_a_status(self):
         """What rxe and siw reported, joined with their packets."""

@@ -17,7 +17,11 @@ std::uint64_t AwaitedResponses::begin_of(const Flow& requester, const Outstandin
 
 bool AwaitedResponses::are_skipped_by(Flow& requester, const PacketRecord& response) const {
     const OutstandingMessage* const oldest = requester.ledger.oldest_response(store_.rings, 0);
-    return oldest != nullptr && oldest->position < psn::position_of(response.psn, requester.request.next);
+    if (oldest == nullptr) return false;
+    const std::uint64_t position = psn::position_of(response.psn, requester.request.next);
+    if (oldest->position < position) return true;
+    // A merged entry has the PSN of the youngest: the response may be to any of its READs.
+    return oldest->merged != 0 && has_only_responses(*oldest) && requester.request.acknowledged < position;
 }
 
 /// How many PSNs the response to a READ or atomic takes, at the most.

@@ -291,6 +291,34 @@ TEST(Input, what_cannot_be_read_is_told) {
     EXPECT_THAT(read_text(gzip("this is compressed text, no capture")).error, HasSubstr("looks like text"));
 }
 
+TEST(Input, a_capture_is_recognised_by_its_beginning) {
+    const Directory directory;
+    const auto begins_so = [&](std::string_view content) {
+        save(directory / "file", content);
+        return begins_as_capture(directory / "file");
+    };
+    for (const std::string& capture : {pcap_of(2), pcapng_of(2), pcap_of(0)}) {
+        EXPECT_TRUE(begins_so(capture));
+        for (const auto& compress : {&gzip, &zstd, &lz4}) EXPECT_TRUE(begins_so(compress(capture)));
+    }
+    EXPECT_TRUE(begins_so(pcap_of(1).substr(0, 10)));
+    for (const std::string& other :
+         {std::string(), std::string("abc"), gzip("a log of another day"), std::string(100, '\0')})
+        EXPECT_FALSE(begins_so(other));
+    EXPECT_FALSE(begins_as_capture(directory / "missing"));
+    EXPECT_FALSE(begins_as_capture(directory.path().string()));
+}
+
+/// As a record of ERF this time has the type 48 (padding) and a length of 0x5431, at whose end the next one begins.
+TEST(Input, the_time_in_a_log_is_no_capture) {
+    const Directory directory;
+    std::string record = "2026-11-05T12:00:00 job started\n";
+    record.resize(0x5431, ' ');
+    save(directory / "log", record + record + record + record);
+    EXPECT_TRUE(open_file(directory / "log"));
+    EXPECT_FALSE(begins_as_capture(directory / "log"));
+}
+
 TEST(Input, files_that_may_still_be_written_are_not_mapped) {
     const Directory directory;
     const std::string path = directory / "capture";

@@ -1,6 +1,10 @@
 #include "reads.h"
 
+#include <cstdint>
+#include <fmt/core.h>
 #include <gtest/gtest.h>
+#include <utility>
+#include <vector>
 
 /// READs: how many PSNs their responses take, and what is lost of either. IBTA vol. 1, 9.7.3.1, 9.7.5.2.8; counted by
 /// hand.
@@ -316,6 +320,70 @@ TEST(RoceReads, AnyTwoResponsesChangePlaces) {
         expect_shuffled(script, 1, 0);
         EXPECT_EQ(script.latencies(Operation::read), 4u);
     }
+}
+
+/// A flow remembers 64 messages. Of the responses to 100 READs, whose neighbours are merged, the network changes the
+/// order of any two in a row. The READs are of one packet, of four, and of one and four in turn.
+TEST(RoceReads, AnyTwoResponsesToMergedReadsChangePlaces) {
+    constexpr std::int64_t reads = 100;
+    for (const auto& [even, odd] : {std::pair{1, 1}, {4, 4}, {1, 4}}) {
+        const std::int64_t packets = (even + odd) * reads / 2;
+        for (std::int64_t swapped = 0; swapped + 1 < packets; ++swapped) {
+            SCOPED_TRACE(fmt::format("{} and {} packets, {} is late", even, odd, swapped));
+            Script script;
+            std::vector<std::uint8_t> responses;
+            script.read(-4, 4096);
+            answer_all(script, -4, 4);
+            for (std::int64_t read = 0; read < reads; ++read) {
+                const int count = read % 2 == 0 ? even : odd;
+                script.read(static_cast<std::int64_t>(responses.size()), static_cast<std::uint32_t>(count) * 1024);
+                for (int i = 0; i < count; ++i)
+                    responses.push_back(count == 1       ? response_only
+                                        : i == 0         ? response_first
+                                        : i == count - 1 ? response_last
+                                                         : response_middle);
+            }
+            ASSERT_EQ(static_cast<std::int64_t>(responses.size()), packets);
+            for (std::int64_t i = 0; i < packets; ++i) {
+                const std::int64_t index = i == swapped ? i + 1 : i == swapped + 1 ? i - 1 : i;
+                script.answer(index, responses[static_cast<std::size_t>(index)], ack_syndrome, 1024);
+            }
+            ASSERT_GT(script.requester().ledger.merged(), 0u);
+            expect_shuffled(script, 1, 0);
+            EXPECT_EQ(payload(script), (4u + static_cast<unsigned>(packets)) * 1024);
+            EXPECT_EQ(script.requester().ledger.messages_max(), 100u);
+            EXPECT_EQ(script.shown().messages_max, 100u);
+            if (testing::Test::HasFailure()) return;
+        }
+    }
+}
+
+/// Of 100 WRITEs and READs in turn, which are merged with one another, every second PSN is a READ's. In their order,
+/// none of the others is a hole among the responses.
+TEST(RoceReads, WritesAmongMergedReadsAreNoResponses) {
+    Script script;
+    for (std::int64_t index = 0; index < 100; index += 2) {
+        script.request(index, write_only, 1024);
+        script.read(index + 1, 1024);
+    }
+    for (std::int64_t index = 1; index < 100; index += 2) answer_only(script, index, 1024);
+    ASSERT_GT(script.requester().ledger.merged(), 0u);
+    expect_shuffled(script, 0, 0);
+    EXPECT_EQ(payload(script), 50u * 1024);
+}
+
+/// The same of 60 WRITEs that are acknowledged before the responses to 80 READs after them: their PSNs are no hole.
+TEST(RoceReads, WritesBeforeMergedReadsAreNoResponses) {
+    Script script;
+    script.read(0, 1024);
+    answer_only(script, 0, 1024);
+    for (std::int64_t index = 1; index <= 60; ++index) script.request(index, write_only, 1024);
+    for (std::int64_t index = 61; index <= 140; ++index) script.read(index, 1024);
+    script.ack(60);
+    for (std::int64_t index = 61; index <= 140; ++index) answer_only(script, index, 1024);
+    ASSERT_GT(script.requester().ledger.merged(), 0u);
+    expect_shuffled(script, 0, 0);
+    EXPECT_EQ(payload(script), 81u * 1024);
 }
 
 /// A mirror delivers each frame twice, the second time after two others.
