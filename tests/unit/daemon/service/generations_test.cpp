@@ -22,15 +22,14 @@ namespace {
 
 using namespace service;
 
-constexpr std::int64_t second_ns = 1'000'000'000;
-constexpr std::int64_t interval_ns = 10 * second_ns;
-constexpr std::uint32_t pairs = 2'000;
+constexpr std::int64_t between_figures_ns = 10'000'000'000;
+constexpr std::uint32_t pairs_of_generation = 2'000;
 constexpr std::uint32_t generations = 6;
 /// What rdmascope-daemon(1) says of each flow under "Memory".
 constexpr std::uint64_t octets_of_flow_and_figures = 24u << 10;
 constexpr std::uint64_t octets_of_flow = 4u << 10;
 
-struct Nameless final : metrics::HostNames {
+struct WithoutNames final : metrics::HostNames {
     std::string name(const metrics::Address&) const override { return {}; }
 };
 
@@ -87,13 +86,13 @@ private:
 class Daemon {
 public:
     Daemon() : interval_writer_(config_, nullptr, nullptr, names_, log_) {
-        config_.engine.interval_ns = static_cast<std::uint64_t>(interval_ns);
+        config_.engine.interval_ns = static_cast<std::uint64_t>(between_figures_ns);
     }
 
     /// Returns the number of flows. Flows without traffic in this interval are forgotten at its end.
     std::size_t interval(support::PairTraffic::Some talking) {
         const std::int64_t begin_ns = now_ns_;
-        now_ns_ += interval_ns;
+        now_ns_ += between_figures_ns;
         Taken taken;
         capture_.run([&] {
             traffic_.play(begin_ns, talking);
@@ -101,7 +100,7 @@ public:
             analyzer_.begin_interval(begin_ns);
         });
         taken.wall_ns = now_ns_;
-        taken.length_ns = static_cast<std::uint64_t>(interval_ns);
+        taken.length_ns = static_cast<std::uint64_t>(between_figures_ns);
         service_.run([&] { interval_writer_.interval(taken, {}); });
         page_.run([&] { live_.add({taken.snapshot, taken.wall_ns, taken.length_ns}); });
         rows_.run([&] {
@@ -122,7 +121,7 @@ public:
         return taken.snapshot->flows.size();
     }
     /// Longer than the page remembers.
-    void pause() { now_ns_ += 3600 * second_ns; }
+    void pause() { now_ns_ += 3'600'000'000'000; }
     std::int64_t now_ns() const { return now_ns_; }
 
 private:
@@ -133,12 +132,13 @@ private:
     }
 
     Config config_;
-    Nameless names_;
+    WithoutNames names_;
     Log log_{Level::error, 10};
     metrics::Analyzer analyzer_{options()};
-    support::PairTraffic traffic_{analyzer_, {.pairs = pairs, .rounds = 5, .interval_ns = interval_ns}};
+    support::PairTraffic traffic_{analyzer_,
+                                  {.pairs = pairs_of_generation, .rounds = 5, .interval_ns = between_figures_ns}};
     IntervalWriter interval_writer_;
-    http::LiveFigures live_{static_cast<std::uint64_t>(interval_ns)};
+    http::LiveFigures live_{static_cast<std::uint64_t>(between_figures_ns)};
     fleet::sink::IntervalRows rows_of_intervals_{"host", 1, 0};
     std::int64_t now_ns_ = 0;
     LastingThread capture_;
@@ -159,11 +159,11 @@ TEST(Generations, MemoryOfFlowsGoesWithThem) {
     std::uint64_t most_octets = 0;
     for (std::uint32_t generation = 0; generation < generations; ++generation)
         for (int i = 0; i < 3; ++i) {
-            most_flows = std::max(most_flows, daemon.interval({generation * pairs, pairs}));
+            most_flows = std::max(most_flows, daemon.interval({generation * pairs_of_generation, pairs_of_generation}));
             most_octets = std::max(most_octets, anonymous_octets());
             free_memory.give_back_when_due(daemon.now_ns());
         }
-    ASSERT_GE(most_flows, 2 * pairs);
+    ASSERT_GE(most_flows, 2 * pairs_of_generation);
     EXPECT_LE(most_octets, of_tables + most_flows * octets_of_flow_and_figures);
 
     // The figures of an interval go with the second one after it.
