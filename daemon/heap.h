@@ -8,8 +8,8 @@ namespace service {
 /// before the first thread starts.
 void bound_free_memory();
 
-/// Gives freed memory back to the system, also what lies between pieces that are in use. It takes milliseconds, in which
-/// other threads that need memory wait: so once a minute.
+/// Gives freed memory back to the system, also what lies between pieces that are in use. It takes milliseconds, in
+/// which other threads that need memory wait: so once a minute.
 class FreeMemory {
 public:
     static constexpr std::int64_t period_ns = 60'000'000'000;

@@ -10,7 +10,7 @@
 
 namespace support {
 
-/// Pairs of queue pairs, one of which sends and one of which acknowledges, on RoCEv2.
+/// Pairs of queue pairs, on RoCEv2: one sends, the other one acknowledges.
 class PairTraffic {
 public:
     struct Pace {
