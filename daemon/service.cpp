@@ -23,6 +23,7 @@
 #include "daemon/capture_thread.h"
 #include "daemon/fabric_poll.h"
 #include "daemon/fleet_feed.h"
+#include "daemon/heap.h"
 #include "daemon/http/access.h"
 #include "daemon/http/http_server.h"
 #include "daemon/http/site.h"
@@ -189,6 +190,7 @@ struct Service::State final : Commands {
     std::int64_t life_due_ns = 0;
     observe::CounterWatch counters;
     std::int64_t counters_due_ns = 0;
+    FreeMemory free_memory{base::steady_ns()};
     std::string reported_status;
 
     mutable std::mutex mutex;  ///< of what the threads of the listener and of the control socket read, too
@@ -216,6 +218,7 @@ base::Result<void, base::Errors> Service::State::open() {
     const sigset_t handled = handled_signals();
     pthread_sigmask(SIG_BLOCK, &handled, nullptr);
     std::signal(SIGPIPE, SIG_IGN);
+    bound_free_memory();
     signals = base::Descriptor(signalfd(-1, &handled, SFD_NONBLOCK | SFD_CLOEXEC));
     intervals_ready = base::Descriptor(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
     if (!signals || !intervals_ready)
@@ -484,6 +487,7 @@ void Service::State::work_off_intervals() {
         capture_thread->record(std::move(incidents));
     }
     if (base::steady_ns() >= counters_due_ns) look_at_counters();
+    free_memory.give_back_when_due(base::steady_ns());
     if (std::string text = health().text; text != reported_status) {
         reported_status = std::move(text);
         systemd::status(reported_status);

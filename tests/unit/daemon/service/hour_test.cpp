@@ -1,16 +1,12 @@
 /// An hour of the daemon in seconds: flows of every latency and size, whose figures fill slowly. What they hold levels.
-#include <array>
-#include <cmath>
 #include <fstream>
 #include <gtest/gtest.h>
 #include <malloc.h>
-#include <random>
 #include <unistd.h>
 
-#include "base/bytes.h"
 #include "daemon/interval_writer.h"
 #include "metrics/measure/engine/analyzer.h"
-#include "tests/support/captures.h"
+#include "tests/support/pair_traffic.h"
 #include "tests/support/sanitized.h"
 
 namespace {
@@ -35,80 +31,6 @@ std::uint64_t held_bytes() {
     return resident * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
 }
 
-/// Pairs of queue pairs, one of which sends and one of which acknowledges, on RoCEv2.
-class Talk {
-public:
-    explicit Talk(metrics::Analyzer& analyzer) : analyzer_(analyzer) {}
-
-    void play(std::int64_t begin_ns, std::uint32_t talking) {
-        for (std::int64_t round = 0; round < rounds; ++round)
-            for (std::uint32_t pair = 0; pair < talking; ++pair)
-                exchange(pair, begin_ns + (round * pairs + pair) * (interval_seconds * ns_per_second / rounds / pairs));
-    }
-
-private:
-    static constexpr std::int64_t rounds = 20;
-    static constexpr std::uint8_t send_only = 0x04;
-    static constexpr std::uint8_t acknowledge = 0x11;
-
-    /// Each power of two of sizes and latencies is as likely as any other.
-    std::uint64_t spread(double least, double greatest) {
-        return static_cast<std::uint64_t>(
-            std::exp(std::uniform_real_distribution(std::log(least), std::log(greatest))(random_)));
-    }
-    void exchange(std::uint32_t pair, std::int64_t now_ns) {
-        std::uint32_t& psn = psns_[pair];
-        emit(pair, send_only, psn, spread(4, 1024), now_ns);
-        emit(pair, acknowledge, psn, 4, now_ns + static_cast<std::int64_t>(spread(2'000, 500'000)));
-        psn = (psn + 1) & 0xffffff;
-    }
-    void emit(std::uint32_t pair, std::uint8_t opcode, std::uint32_t psn, std::uint64_t bytes, std::int64_t now_ns) {
-        constexpr std::size_t ip_at = 14;
-        constexpr std::size_t udp_at = 34;
-        constexpr std::size_t bth_at = 42;
-        constexpr std::size_t rest_at = 54;
-        constexpr std::size_t icrc_bytes = 4;
-        const bool answer = opcode == acknowledge;
-        support::KeptFrame kept;
-        kept.octets.assign(rest_at + bytes + icrc_bytes, std::byte{0});
-        std::byte* const at = kept.octets.data();
-        const auto put16 = [&](std::size_t offset, std::size_t value) {
-            at[offset] = static_cast<std::byte>(value >> 8);
-            at[offset + 1] = static_cast<std::byte>(value);
-        };
-        const auto put32 = [&](std::size_t offset, std::size_t value) {
-            put16(offset, value >> 16);
-            put16(offset + 2, value & 0xffff);
-        };
-        constexpr std::size_t ipv4 = 0x0800;
-        constexpr std::size_t udp_protocol = 0x4011;  // TTL 64
-        constexpr std::size_t roce_port = 4791;
-        constexpr std::size_t network = 0x0a000000;
-        put16(12, ipv4);
-        put16(ip_at, 0x4500);
-        put16(ip_at + 2, kept.octets.size() - ip_at);
-        put16(ip_at + 8, udp_protocol);
-        put32(ip_at + 12, network + (answer ? 2 : 1));
-        put32(ip_at + 16, network + (answer ? 1 : 2));
-        put16(udp_at, 49152 + pair);
-        put16(udp_at + 2, roce_port);
-        put16(udp_at + 4, kept.octets.size() - udp_at);
-        at[bth_at] = static_cast<std::byte>(opcode);
-        put16(bth_at + 2, 0xffff);
-        put32(bth_at + 4, (answer ? 0x1000u : 0x2000u) + pair);
-        put32(bth_at + 8, psn);
-        kept.wire_length = static_cast<std::uint32_t>(kept.octets.size());
-        kept.time_ns = now_ns;
-        const wire::Frame frame = kept.frame(++number_);
-        analyzer_.feed({&frame, 1});
-    }
-
-    metrics::Analyzer& analyzer_;
-    std::mt19937_64 random_{1};
-    std::array<std::uint32_t, pairs> psns_{};
-    std::uint64_t number_ = 0;
-};
-
 TEST(Hour, MemoryOfBusyFlowsLevels) {
     if (support::sanitized) GTEST_SKIP() << "the sanitizer's allocator keeps what is freed";
     Config config;
@@ -121,11 +43,12 @@ TEST(Hour, MemoryOfBusyFlowsLevels) {
     Nameless names;
     Log log(Level::error, 10);
     IntervalWriter interval_writer(config, nullptr, nullptr, names, log);
-    Talk talk(analyzer);
+    support::PairTraffic traffic(analyzer,
+                                 {.pairs = pairs, .rounds = 20, .interval_ns = interval_seconds * ns_per_second});
     CaptureThreadStatus status;
     std::size_t flows = 0;
     const auto interval = [&](std::int64_t second, std::uint32_t talking) {
-        talk.play(second * ns_per_second, talking);
+        traffic.play(second * ns_per_second, {0, talking});
         Taken taken;
         taken.snapshot = std::make_shared<metrics::Snapshot>(analyzer.snapshot());
         taken.wall_ns = (second + interval_seconds) * ns_per_second;
