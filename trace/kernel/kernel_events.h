@@ -18,8 +18,8 @@ namespace trace::inline kernel {
 /// datagrams, NFS over RDMA, and drivers with events.
 const std::vector<std::string>& rdma_event_groups();
 
-/// The events that become records, or that complete others': "rdma_cma:cm_qp_create". All others are counted and shown as
-/// text: a completion queue's number (rdma_core, rpcrdma) names no queue pair.
+/// The events that become records, or that complete others': "rdma_cma:cm_qp_create". All others are counted and shown
+/// as text: a completion queue's number (rdma_core, rpcrdma) names no queue pair.
 std::vector<std::string_view> converted_kernel_events();
 
 struct ConnectionNumbers;
