@@ -19,9 +19,10 @@ constexpr std::array<std::string_view, 9> trouble_counters{
 
 constexpr std::size_t most_groups = 3;
 constexpr double least_fit = 0.5;
-/// Groups of each kind that the engine returns for a trouble: those with the most troubled flows. A group with that fit
-/// has at least a third of all troubled flows, and groups of one kind have no flow in common: there are no more.
-constexpr unsigned candidates = 3;
+/// Groups of each kind that the engine returns for a trouble: those with the most troubled flows. A group has no fewer
+/// flows than troubled ones, so that least_fit needs least_fit / (2 - least_fit) of all troubled flows: a third. Groups
+/// of one kind have no flow in common, so no more of them can have as many.
+constexpr auto candidates = static_cast<unsigned>((2 - least_fit) / least_fit);
 /// The kind of the group that has all flows.
 constexpr std::string_view everything = "all";
 
