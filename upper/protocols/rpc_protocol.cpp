@@ -256,7 +256,6 @@ void rpc_read_message(base::Bytes data, bool out, std::uint32_t detail, Connecti
     take_reply(data, 0, 0, detail, facts, said);
 }
 
-/// The protocol has no data that describe the connection.
 ErrorClass nfs_error(std::uint32_t status) {
     switch (status) {
         case 0:

@@ -1,5 +1,6 @@
 #include "reads.h"
 
+#include <array>
 #include <cstdint>
 #include <fmt/core.h>
 #include <gtest/gtest.h>
@@ -384,6 +385,21 @@ TEST(RoceReads, WritesBeforeMergedReadsAreNoResponses) {
     ASSERT_GT(script.requester().ledger.merged(), 0u);
     expect_shuffled(script, 0, 0);
     EXPECT_EQ(payload(script), 81u * 1024);
+}
+
+/// A response acknowledges the WRITEs before its READ. IBTA vol. 1, 9.7.5.1. No ACK passes for them.
+TEST(RoceReads, UnacknowledgedWritesBeforeMergedReadsAreNoResponses) {
+    for (const std::int64_t writes : std::to_array<std::int64_t>({1, 2, 3, 59, 60, 61})) {
+        SCOPED_TRACE(writes);
+        Script script;
+        script.read(0, 1024);
+        answer_only(script, 0, 1024);
+        for (std::int64_t index = 1; index <= writes; ++index) script.request(index, write_only, 1024);
+        for (std::int64_t index = writes + 1; index <= 140; ++index) script.read(index, 1024);
+        for (std::int64_t index = writes + 1; index <= 140; ++index) answer_only(script, index, 1024);
+        ASSERT_GT(script.requester().ledger.merged(), 0u);
+        expect_shuffled(script, 0, 0);
+    }
 }
 
 /// A mirror delivers each frame twice, the second time after two others.
