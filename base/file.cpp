@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/open_file.h"
@@ -36,6 +37,11 @@ std::string first_line(const std::string& path) {
     std::string line = read_file(path, longest).value_or(std::string());
     line.resize(std::min(line.find('\n'), line.size()));
     return line;
+}
+
+bool is_removed(int descriptor) {
+    struct stat facts {};
+    return ::fstat(descriptor, &facts) == 0 && facts.st_nlink == 0;
 }
 
 bool write_all(int descriptor, std::string_view octets) {

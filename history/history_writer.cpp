@@ -6,7 +6,6 @@
 #include <limits>
 #include <optional>
 #include <sys/file.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -24,12 +23,6 @@ namespace {
 
 /// 0, or errno.
 int write_all(int file, base::Bytes octets) { return base::write_all(file, octets) ? 0 : errno; }
-
-/// Whether an open file or folder has no name any more: what is written to it is lost when it is closed.
-bool is_removed(int descriptor) {
-    struct stat facts {};
-    return ::fstat(descriptor, &facts) == 0 && facts.st_nlink == 0;
-}
 
 class Writer final : public HistoryWriter {
 public:
@@ -116,11 +109,10 @@ base::Result<void> Writer::lock() {
     const std::string path = folder_->path_of("lock");
     auto opened = folder_->open_file("lock", O_RDWR | O_CREAT, 0640);
     if (!opened) return fail("cannot be written: " + opened.error().reason, path);
-    lock_ = std::move(opened).value();
-    if (::flock(lock_.number(), LOCK_EX | LOCK_NB) != 0) {
+    if (::flock(opened->number(), LOCK_EX | LOCK_NB) != 0) {
         if (errno != EWOULDBLOCK) return fail(fmt::format("cannot be locked: {}", std::strerror(errno)), path);
         std::array<char, 32> pid{};
-        const ssize_t length = ::pread(lock_.number(), pid.data(), pid.size() - 1, 0);
+        const ssize_t length = ::pread(opened->number(), pid.data(), pid.size() - 1, 0);
         std::string who(pid.data(), length > 0 ? static_cast<std::size_t>(length) : 0);
         who.resize(std::min(who.size(), who.find('\n')));
         return fail(fmt::format("is being written by {}: stop that, or keep this history in another directory",
@@ -129,7 +121,8 @@ base::Result<void> Writer::lock() {
     }
     const std::string pid = fmt::format("{}\n", ::getpid());
     // Whose it is, for people; the lock itself does not depend on it.
-    if (::ftruncate(lock_.number(), 0) == 0) write_all(lock_.number(), std::as_bytes(std::span(pid)));
+    if (::ftruncate(opened->number(), 0) == 0) write_all(opened->number(), std::as_bytes(std::span(pid)));
+    lock_ = std::move(opened).value();
     return {};
 }
 
@@ -240,13 +233,13 @@ base::Result<void> Writer::append(const HistoryInterval& interval) {
 /// The folder, or files in it, may be removed while the daemon runs. The next interval then begins a new segment, in a
 /// new folder if necessary.
 base::Result<void> Writer::replace_removed() {
-    if (is_removed(folder_->descriptor()))
+    if (base::is_removed(folder_->descriptor()))
         if (auto opened = open_folder(); !opened) return opened;
-    if (!lock_ || is_removed(lock_.number())) {
+    if (!lock_ || base::is_removed(lock_.number())) {
         lock_ = base::Descriptor();
         if (auto locked = lock(); !locked) return locked;
     }
-    if (current_ && is_removed(current_.number())) {
+    if (current_ && base::is_removed(current_.number())) {
         current_ = base::Descriptor();
         std::erase_if(segments_, [&](const Segment& one) { return !folder_->has(one.file.name); });
     }

@@ -76,10 +76,11 @@ std::string recorder_line(const Json& status) {
 }
 
 std::string rows_line(const Json& rows) {
+    const std::uint64_t failures = number_in(rows, "failures");
     return fmt::format("{} sent, {} waiting{}{}{}", base::format_counted(number_in(rows, "sent_intervals"), "interval"),
                        base::format_size(static_cast<double>(number_in(rows, "spool_octets"))),
                        losses(rows, "dropped_intervals", "dropped"), losses(rows, "spool_failures", "not spooled"),
-                       losses(rows, "failures", "failed requests"));
+                       failures == 0 ? "" : ", " + base::format_counted(failures, "failed request"));
 }
 
 std::string status_page(const Json& status) {

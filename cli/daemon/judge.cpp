@@ -128,13 +128,17 @@ std::optional<std::string> judge_memory(const service::Config& config, const Pla
     const std::uint64_t rings = config.capture.buffer_octets * config.capture.threads.value_or(1);
     const std::uint64_t frames = config.recorder.directory.empty() ? 0 : config.recorder.memory_octets;
     if (rings + frames <= machine) return {};
+    // Where each of both fits, the sum does not.
+    const auto more = [&](const std::string& what, std::uint64_t octets) {
+        return std::max(rings, frames) > machine ? "" : fmt::format(", {} {} more", what, shown(octets));
+    };
     if (frames > rings)
         return places.of("recorder.memory") +
-               fmt::format("{} are taken at the start, and this machine has {} of memory", shown(frames),
-                           shown(machine));
+               fmt::format("{} are taken at the start{}, and this machine has {} of memory", shown(frames),
+                           more("the rings of one interface take", rings), shown(machine));
     return places.of("capture.buffer") +
-           fmt::format("the rings of one interface take {}, and this machine has {} of memory", shown(rings),
-                       shown(machine));
+           fmt::format("the rings of one interface take {}{}, and this machine has {} of memory", shown(rings),
+                       more("recorder.memory takes", frames), shown(machine));
 }
 
 /// "rdmascope.toml:2:8: http.token_file: /etc/token: No such file or directory": some texts begin with the key.

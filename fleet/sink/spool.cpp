@@ -7,7 +7,6 @@
 #include <filesystem>
 #include <fmt/core.h>
 #include <sys/file.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -24,11 +23,6 @@ constexpr mode_t file_mode = 0640;
 
 base::Failure<base::Error> failed(std::string_view doing, const std::string& path) {
     return base::failure(fmt::format("cannot {} ({})", doing, std::strerror(errno)), path);
-}
-
-bool is_removed(const base::Descriptor& file) {
-    struct stat facts {};
-    return ::fstat(file.number(), &facts) == 0 && facts.st_nlink == 0;
 }
 
 base::Result<base::Folder> make_folder(const std::string& path) {
@@ -78,7 +72,7 @@ base::Result<void> Spool::look() {
 
 /// The folder may be removed while the daemon runs.
 base::Result<void> Spool::replace_removed() {
-    if (!is_removed(lock_)) return {};
+    if (!base::is_removed(lock_.number())) return {};
     auto folder = make_folder(folder_.path());
     if (!folder) return base::Failure{folder.error()};
     auto lock = lock_folder(*folder);
@@ -177,7 +171,11 @@ base::Result<std::string> Spool::read(const std::string& name) {
     const auto file = open_file(name);
     if (!file) return base::Failure{file.error()};
     auto octets = base::read_file(file->number(), most_file_octets);
-    if (!octets) return failed("read", name);
+    if (!octets) {
+        const std::string reason = std::strerror(errno);
+        const std::lock_guard lock(mutex_);
+        return base::failure("cannot be read: " + reason, folder_.path_of(name));
+    }
     return *std::move(octets);
 }
 

@@ -16,8 +16,8 @@ namespace fleet::sink {
 struct SpoolCounters {
     std::uint64_t files = 0;
     std::uint64_t octets = 0;
-    std::uint64_t dropped =
-        0;  ///< files: the oldest, for lack of room; damaged ones; those that another program removed
+    /// Files: the oldest, for lack of room; damaged ones; those that another program removed.
+    std::uint64_t dropped = 0;
     std::uint64_t failed = 0;  ///< put() without success
 };
 

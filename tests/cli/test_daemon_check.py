@@ -85,6 +85,10 @@ class Check(TestCase):
     def test_more_memory_than_the_machine_has(self):
         told = self.refused(f'[recorder]\ndirectory = "{self.folder}"\nmemory = "1TiB"\nmax_file_size = "1TiB"\n')
         self.assertRegex(told[0], r"^FILE:3:10: recorder.memory: 1 TiB are taken at the start, and this machine has [0-9.]+ GiB of memory$")
+        fits = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") >> 20
+        told = self.refused(f'[recorder]\ndirectory = "{self.folder}"\nmemory = "{fits}MiB"\nmax_file_size = "{fits}MiB"\n')
+        self.assertRegex(told[0], r"^FILE:3:10: recorder.memory: [0-9.]+ GiB are taken at the start, the rings of one interface take 64 MiB "
+                                  r"more, and this machine has [0-9.]+ GiB of memory$")
         if os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") < 64 << 30:
             told = self.refused('[capture]\nthreads = 64\nbuffer = "1GiB"\n')
             self.assertRegex(told[0], "^FILE:3:10: capture.buffer: the rings of one interface take 64 GiB, and this machine has")

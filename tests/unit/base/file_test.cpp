@@ -35,6 +35,13 @@ TEST_F(File, IsReadWhole) {
     EXPECT_EQ(read_file(path_), octets);
 }
 
+TEST_F(File, ThatIsOpenIsRemovedWhenItHasNoName) {
+    EXPECT_FALSE(is_removed(descriptor_.number()));
+    ::unlink(path_.c_str());
+    EXPECT_TRUE(is_removed(descriptor_.number()));
+    EXPECT_FALSE(is_removed(-1)) << "nothing is known of it";
+}
+
 TEST_F(File, OfProcThatHasNoSizeIsReadWhole) {
     const auto maps = read_file("/proc/self/maps");
     ASSERT_TRUE(maps);

@@ -252,17 +252,22 @@ private:
     std::string url_ = {};
 };
 
-TEST(FleetSink, ends_within_seconds_and_keeps_its_rows_though_the_server_never_answers) {
-    const Folder folder;
-    const SilentServer server;
-    const NoNames names;
+SinkOptions to_server(const std::string& url, const Folder& spool) {
     SinkOptions options;
-    options.access.url = server.url();
-    options.spool = folder.path();
+    options.access.url = url;
+    options.spool = spool.path();
     options.max_spool_octets = 1 << 20;
     options.host = "h";
     options.boot = 1;
     options.interval_ns = 1;
+    return options;
+}
+
+TEST(FleetSink, ends_within_seconds_and_keeps_its_rows_though_the_server_never_answers) {
+    const Folder folder;
+    const SilentServer server;
+    const NoNames names;
+    SinkOptions options = to_server(server.url(), folder);
     const auto begin = std::chrono::steady_clock::now();
     {
         auto sink = Sink::open(std::move(options), names, [](bool, const std::string&) {});
@@ -335,13 +340,7 @@ TEST(FleetSink, intervals_wait_to_be_sent_together) {
     const Folder folder;
     const AcceptingServer server;
     const NoNames names;
-    SinkOptions options;
-    options.access.url = server.url();
-    options.spool = folder.path();
-    options.max_spool_octets = 1 << 20;
-    options.host = "h";
-    options.boot = 1;
-    options.interval_ns = 1;
+    SinkOptions options = to_server(server.url(), folder);
     options.send_interval_ns = 3'600'000'000'000;
     const auto opened = Sink::open(std::move(options), names, [](bool, const std::string&) {});
     ASSERT_TRUE(opened);

@@ -284,6 +284,25 @@ TEST(History, counts_what_is_lost_while_its_folder_cannot_be_made_again) {
     EXPECT_EQ(numbers(*history::HistoryReader::open(options.directory).value()), from_to(3, 3));
 }
 
+TEST(History, does_not_write_beside_another_process_that_has_made_the_removed_folder) {
+    const Folder folder;
+    history::HistoryOptions options = in(folder);
+    options.directory = folder / "history";
+    const auto to = writer(options);
+    ASSERT_TRUE(to->append(interval(1)));
+    std::filesystem::remove_all(options.directory);
+    auto other = writer(options);
+    for (std::uint64_t lost = 1; lost <= 2; ++lost) {
+        const auto refused = to->append(interval(2));
+        ASSERT_FALSE(refused.ok());
+        EXPECT_TRUE(refused.error().message.starts_with("is being written by process ")) << refused.error().text();
+        EXPECT_EQ(to->counters().lost_intervals, lost);
+    }
+    other.reset();
+    ASSERT_TRUE(to->append(interval(3)));
+    EXPECT_EQ(numbers(*history::HistoryReader::open(options.directory).value()), from_to(3, 3));
+}
+
 TEST(History, makes_its_directory) {
     const Folder folder;
     history::HistoryOptions options = in(folder);
